@@ -1,7 +1,7 @@
 //! The command line: verbs, options and their help.
 //!
-//! A verb takes the options of all kinds of programs; `unused` says which of those given have
-//! nothing to act on in the program at hand, which is a usage error.
+//! A verb accepts the options of all kinds of programs; `unused` reports those that have no effect
+//! on the given program, which is a usage error.
 
 mod devices;
 mod exploring;

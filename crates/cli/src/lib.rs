@@ -7,7 +7,7 @@
 //! | part | holds |
 //! |---|---|
 //! | `args` | verbs, options, help |
-//! | `verbs` | what each verb does |
+//! | `verbs` | implementations of verbs |
 //! | `report` | diagnostics and notes on standard error |
 //! | `output` | data on standard output, closed pipes and full disks |
 //! | `status` | exit statuses |
@@ -39,7 +39,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(status as u8)
 }
 
-/// Runs what the command line means, with what a folder stands for.
+/// Runs a command line, in which a folder is expanded.
 fn expand_and_run(cli: Cli) -> Status {
     let report = Reporter::new(cli.global.color, cli.global.quiet);
     match args::expand(cli) {
@@ -52,7 +52,7 @@ fn expand_and_run(cli: Cli) -> Status {
     }
 }
 
-/// Help and version are data; anything else is a mistake in the command line.
+/// Help and version are data; anything else is a usage error.
 fn explain_usage(error: &clap::Error) -> Status {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -61,7 +61,7 @@ fn explain_usage(error: &clap::Error) -> Status {
             out.finish()
         }
         _ => {
-            // If standard error is gone there is nowhere to report it.
+            // If standard error is closed, there is nowhere to report that.
             let _ = error.print();
             Status::Usage
         }
@@ -100,16 +100,16 @@ fn run(cli: Cli) -> Status {
     }
 }
 
-/// What standard error consists of.
+/// The format of lines on standard error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lines {
-    /// Text for people.
+    /// Text.
     Text,
     /// A JSON object a line.
     Json,
 }
 
-/// `--log`, or else what `-v` and `-q` ask for.
+/// Starts the log as requested by `--log`, or else by `-v` and `-q`.
 fn start_log(global: &Global) -> Result<Lines, String> {
     let spec = match (&global.log, global.quiet, global.verbose) {
         (Some(spec), ..) => spec.as_str(),

@@ -1,13 +1,13 @@
 //! Data on standard output.
 //!
-//! A reader that went away (`| head`) is no failure: the command ends in silence. Anything else
-//! that prevents writing, such as a full disk, is reported and gives status 1.
+//! A closed reader (`| head`) is no error: the command ends silently. Any other write error, such
+//! as a full disk, is reported and gives status 1.
 
 use std::io::{self, ErrorKind, Write};
 
 use crate::status::Status;
 
-/// Gathers the output of a verb.
+/// Buffers the output of a verb.
 #[derive(Debug, Default)]
 pub struct Out {
     failure: Option<io::Error>,
@@ -19,7 +19,7 @@ impl Out {
         Out::default()
     }
 
-    /// Writes a text, at once.
+    /// Writes and flushes a text.
     pub fn write(&mut self, text: &str) {
         if self.failure.is_none() {
             let mut stdout = io::stdout().lock();
@@ -28,18 +28,18 @@ impl Out {
         }
     }
 
-    /// True if there is no point in writing more.
+    /// Whether a write has failed, so that more output is pointless.
     pub fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// How the verb ends if all else went well.
+    /// The status of a verb that has otherwise succeeded.
     pub fn finish(self) -> Status {
         self.failure.map_or(Status::Fine, |failure| explain_failure(&failure))
     }
 }
 
-/// What it means that data could not be written.
+/// The status of a write error.
 pub fn explain_failure(failure: &io::Error) -> Status {
     if failure.kind() == ErrorKind::BrokenPipe {
         return Status::Fine;

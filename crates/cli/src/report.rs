@@ -1,4 +1,4 @@
-//! What goes to standard error: diagnostics and notes.
+//! Standard error: diagnostics and notes.
 //!
 //! On a terminal diagnostics are coloured and show the lines at fault; elsewhere they are plain
 //! lines that editors and scripts read: `FILE:LINE:COLUMN: error[CODE]: ...`. With `--log json`
@@ -16,7 +16,7 @@ use tidemill_stdx::sort;
 
 use crate::args::Color;
 
-/// How standard error is written.
+/// The format of standard error.
 #[derive(Clone, Copy, Debug)]
 pub struct Reporter {
     fancy: bool,
@@ -25,7 +25,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// As the global options say.
+    /// From the global options.
     pub fn new(color: Color, quiet: bool) -> Reporter {
         let fancy = match color {
             Color::Always => true,
@@ -40,7 +40,7 @@ impl Reporter {
         Reporter { json: true, ..self }
     }
 
-    /// Where runs write notes, whole lines.
+    /// A stream for the notes of runs, written in whole lines.
     pub fn notes(self) -> Box<dyn Write> {
         if self.json { Box::new(JsonNotes { line: Vec::new() }) } else { Box::new(io::stderr()) }
     }
@@ -49,61 +49,61 @@ impl Reporter {
         if self.json {
             json_line(level, text.strip_prefix("tidemill: ").unwrap_or(text), &[]);
         } else {
-            // Standard error may be closed: then there is nowhere to report that.
+            // If standard error is closed, there is nowhere to report that.
             let _ = writeln!(io::stderr(), "{text}");
         }
     }
 
-    /// What a run amounts to.
+    /// Prints the summary of a run.
     pub fn summary(self, summary: &Summary) {
         if !self.quiet {
             self.line(Level::Info, &summary.to_string());
         }
     }
 
-    /// Something worth knowing.
+    /// Prints a note.
     pub fn note(self, text: &str) {
         if !self.quiet {
             self.line(Level::Info, &format!("tidemill: {text}"));
         }
     }
 
-    /// Whether notes are not printed.
+    /// Whether notes are suppressed.
     pub fn is_quiet(self) -> bool {
         self.quiet
     }
 
-    /// Something worth knowing that has several lines.
+    /// Prints a note of several lines.
     pub fn block(self, lines: impl fmt::Display) {
         if !self.quiet {
-            // Standard error may be closed: then there is nowhere to report that.
+            // If standard error is closed, there is nowhere to report that.
             let _ = write!(self.notes(), "{lines}");
         }
     }
 
-    /// Something that may be meant otherwise.
+    /// Prints a warning.
     pub fn warn(self, text: &str) {
         if !self.quiet {
             self.line(Level::Warn, &format!("tidemill: {}{text}", self.warning()));
         }
     }
 
-    /// What a line says of its level, where nothing else does.
+    /// The prefix of warnings, in text form.
     fn warning(self) -> &'static str {
         if self.json { "" } else { "warning: " }
     }
 
-    /// Why it failed.
+    /// Prints an error.
     pub fn error(self, text: &str) {
         self.line(Level::Error, &format!("tidemill: {text}"));
     }
 
-    /// A finding about an input that is no source: a line with its place.
+    /// Prints a finding about an input other than a source: a line with its place.
     pub fn plain(self, text: &str) {
         self.line(Level::Warn, text);
     }
 
-    /// Findings about sources, errors and warnings.
+    /// Prints findings about sources, errors and warnings.
     pub fn diagnostics(self, sources: &Sources, diagnostics: &[Diagnostic]) {
         let mut out = Vec::new();
         for diagnostic in diagnostics.iter().filter(|one| !self.quiet || one.is_error()) {
@@ -115,7 +115,7 @@ impl Reporter {
                 out.extend_from_slice(sources.render(diagnostic).as_bytes());
             }
         }
-        // Standard error may be closed: then there is nowhere to report that.
+        // If standard error is closed, there is nowhere to report that.
         let _ = io::stderr().write_all(&out);
     }
 }
@@ -130,7 +130,7 @@ fn json_line(level: Level, message: &str, fields: &[(&str, Value)]) {
     let mut out = String::new();
     let (time_ns, target) = (now_ns(), "tidemill");
     JsonLine { time_ns, level, target, message, fields, place: None }.append(&mut out);
-    // In one piece, so that it stays one line. A closed standard error is ignored, as above.
+    // In one write, so that lines stay whole. A closed standard error is ignored.
     let _ = io::stderr().write_all(out.as_bytes());
 }
 
@@ -140,7 +140,7 @@ fn json_diagnostic(sources: &Sources, diagnostic: &Diagnostic) {
     json_line(level, text.trim_end(), &[("code", Value::Text(diagnostic.code.to_string()))]);
 }
 
-/// Turns lines of text into objects.
+/// Converts lines of text to objects.
 struct JsonNotes {
     line: Vec<u8>,
 }
@@ -163,7 +163,7 @@ impl Write for JsonNotes {
     }
 }
 
-/// A span as ariadne takes it: the file's name and a range of bytes.
+/// A span in the form of ariadne: the name of the file and a range of bytes.
 type Range = (String, std::ops::Range<usize>);
 
 fn range(sources: &Sources, span: Span) -> Range {

@@ -1,13 +1,13 @@
 //! Exit statuses.
 
-/// How a verb ends; the numbers are the exit status.
+/// The result of a verb; the numbers are the exit status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
-    /// All is well.
+    /// Success.
     Fine = 0,
     /// The program or its input failed.
     Failed = 1,
-    /// The command line is wrong.
+    /// A usage error.
     Usage = 2,
     /// Ended by SIGINT before its end.
     Interrupted = 130,

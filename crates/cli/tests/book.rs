@@ -1,5 +1,5 @@
-//! The programs in the book, the README and the pages of the examples are checked: a block marked
-//! `olg`, `cl` or `flow` must be free of errors, one marked `wrong`, too, must have one.
+//! Checks the programs in the book, the README and the pages of the examples: a block marked `olg`,
+//! `cl` or `flow` must be free of errors, one also marked `wrong` must have one.
 
 use std::process::Command;
 
@@ -8,10 +8,10 @@ use crate::common::{all_pages, root};
 /// A program in a page.
 struct Block {
     line: usize,
-    /// Also the ending of such files.
+    /// The language, also the ending of its files.
     kind: String,
     wrong: bool,
-    /// The next block is another file of its program.
+    /// The next block is another file of the same program.
     joined: bool,
     text: String,
 }
@@ -85,7 +85,7 @@ fn blocks_are_found() {
     assert_eq!(found, [(2, false, "p.\n".to_owned()), (8, true, "q\nr\n".to_owned())]);
 }
 
-/// The Rust programs of a page are examples of the library, which the compiler sees.
+/// The Rust programs of a page are examples of the library, which are compiled.
 #[test]
 fn programs_in_rust_are_examples() {
     let page = std::fs::read_to_string(root().join("docs/book/embedding.md")).expect("a page");
@@ -97,7 +97,7 @@ fn programs_in_rust_are_examples() {
     assert_eq!(page.matches("```rust").count(), 2);
 }
 
-/// The page of functions says what the catalogue says.
+/// The page of functions agrees with the catalogue.
 #[test]
 fn functions_in_the_page_are_those_of_the_program() {
     let page = std::fs::read_to_string(root().join("docs/book/functions.md")).expect("a page");

@@ -1,5 +1,5 @@
-//! Programs of components run to their end and print what they should: examples, programs of one
-//! language feature each, and programs that fault. `BLESS=1` rewrites what the latter two print.
+//! Programs of components run to their end and print the expected output: examples, programs of one
+//! language feature each, and programs that fault. `BLESS=1` rewrites the output of the latter two.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,9 +37,9 @@ fn run(path: &Path, more: &[&str]) -> Output {
         .expect("the command starts")
 }
 
-/// What the programs of a folder of cases print, and how they end, stands below them.
+/// Compares the output and result of the programs in a folder of cases with those recorded in it.
 fn check(folder: &str, keeps_status: bool, more: &[&str]) {
-    // What they print without options is what is kept.
+    // Only output without options is recorded.
     if blesses() && !more.is_empty() {
         return;
     }
@@ -72,7 +72,7 @@ fn faults_are_reported_where_they_are() {
     check("fault", true, &[]);
 }
 
-/// The oracle of the code generator keeps the same promises.
+/// The oracle of the code generator gives the same results.
 #[test]
 fn interpreted_programs_keep_them_too() {
     let interpreted = ["--engine", "interpret"];
@@ -80,8 +80,8 @@ fn interpreted_programs_keep_them_too() {
     check("fault", true, &interpreted);
 }
 
-/// What a program prints does not depend on the order of processes. (Without checkpoints one of
-/// them would not end: it is about a process that is cut off.)
+/// The output of a program does not depend on the order of processes. (Without checkpoints one of
+/// them would not end: it tests the preemption of a process.)
 #[test]
 fn schedules_change_nothing() {
     for seed in ["1", "2", "77"] {
@@ -95,7 +95,7 @@ fn examples_print_what_they_say() {
     for folder in fs::read_dir(root().join("examples")).expect("the folder") {
         let folder = folder.expect("an entry").path();
         let Ok(expected) = fs::read_to_string(folder.join("test.out")) else { continue };
-        // Their components are apps of a graph, or need a capture: they are run elsewhere.
+        // Their components are apps of a graph, or need a capture: other tests run them.
         if ["sample.flow", "make.py"].iter().any(|sample| folder.join(sample).exists()) {
             continue;
         }
@@ -113,7 +113,7 @@ fn examples_print_what_they_say() {
     assert!(count >= 15, "{count} examples");
 }
 
-/// Options that concern the graph beside components reach it.
+/// Options for the graph beside components take effect.
 #[test]
 fn a_graph_beside_components_gets_its_options() {
     let folder = Folder::new();
@@ -143,7 +143,7 @@ fn a_graph_beside_components_gets_its_options() {
     }
 }
 
-/// Components beside a graph hear when a packet was captured, to the nanosecond.
+/// Components beside a graph get the capture time of a packet, to the nanosecond.
 #[test]
 fn a_packet_tells_its_time() {
     let folder = Folder::new();
@@ -170,7 +170,8 @@ fn a_packet_tells_its_time() {
     assert_eq!(stdout(&output), "0 1500000001\n", "{}", stderr(&output));
 }
 
-/// Graphs and components are compiled by different parts of the program, and perf knows both.
+/// Graphs and components are compiled by different parts of the program, and both are in the perf
+/// map.
 #[test]
 fn perf_is_told_what_was_compiled() {
     let folder = Folder::new();
@@ -200,7 +201,7 @@ fn perf_is_told_what_was_compiled() {
     }
 }
 
-/// An app that fails beside components is told by name, as it is in a graph alone.
+/// The failure of an app beside components is reported with its name, as in a graph alone.
 #[test]
 fn an_app_that_fails_beside_components_is_told() {
     let folder = Folder::new();

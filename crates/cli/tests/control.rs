@@ -1,4 +1,4 @@
-//! Talking to runs through the command: whom they answer, and what strangers get.
+//! Control connections of runs through the command: permitted and hostile clients.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -14,7 +14,7 @@ use crate::common::{Folder, run, skipped, status, stderr, stdout, tidemill};
 const EDGES: &str = "materialize(edge, infinity, infinity, keys(1, 2)).\n\
     edge(NODE, 1). edge(NODE, 2).\n";
 
-/// A run whose files lie in a folder of its own.
+/// A run with its files in a folder of its own.
 struct Run {
     child: Child,
     folder: Folder,
@@ -40,7 +40,7 @@ impl Run {
             line.trim_end().strip_prefix(&format!("{index} ")).expect("INDEX ADDR").to_owned()
         });
         let addresses = addresses.collect();
-        // What it says later is not of interest, but must go somewhere.
+        // Later output is discarded, but has to be read.
         std::thread::spawn(move || std::io::copy(&mut notes, &mut std::io::sink()));
         Run { child, folder, addresses }
     }
@@ -64,7 +64,7 @@ impl Run {
         self.command(verb, node, arguments).output().expect("it starts")
     }
 
-    /// What a query is answered, which must be fine.
+    /// The answer to a query, which must succeed.
     fn query(&self, node: usize, arguments: &[&str]) -> String {
         let output = self.tool("query", node, &[arguments, &["--timeout", "30"]].concat());
         assert_eq!(status(&output), 0, "{}", stderr(&output));
@@ -121,7 +121,7 @@ fn frame(message: &[u8]) -> Vec<u8> {
 /// Field 2, a query for `edge`.
 const QUERY: &[u8] = b"\x08\x01\x12\x06\x12\x04edge";
 
-/// Reads until the other side closes; false if it does not for thirty seconds.
+/// Reads until the peer closes; returns false if it does not for thirty seconds.
 fn closes(stream: &mut (impl Read + ?Sized)) -> bool {
     let mut buffer = [0; 4096];
     loop {
@@ -152,12 +152,12 @@ fn nodes_of_this_host_are_found_by_their_addresses() {
         let output = command.env("XDG_RUNTIME_DIR", run.folder.path()).output().expect("starts");
         assert_eq!(stdout(&output), edges(&run.addresses[1]), "{}", stderr(&output));
     }
-    // A folder of a process that is no more lists the same node, and a newer run has another.
+    // The folder of a dead process lists the same node, and a newer run has another.
     let stale = run.folder.path().join("tidemill/4194304");
     std::fs::create_dir(&stale).expect("a folder");
     std::fs::write(stale.join("nodes"), format!("{0} {0}\n", run.addresses[0])).expect("written");
     assert_eq!(run.query(0, &["edge"]), edges(&run.addresses[0]));
-    // Which of several is asked must be said.
+    // A query to one of several nodes must name it.
     let mut stream = local(&run);
     stream.write_all(&frame(QUERY)).expect("written");
     let mut answer = [0; 200];
@@ -183,7 +183,7 @@ fn nodes_that_are_not_here_are_named() {
     let output = query("198.51.100.1:1");
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("--token-file FILE"), "{}", stderr(&output));
-    // A run that stands still is there and does not answer.
+    // A stopped run exists and does not answer.
     let pid = run.child.id().to_string();
     assert!(Command::new("kill").args(["-STOP", &pid]).status().expect("kill").success());
     let output = query(&run.addresses[0]);
@@ -193,7 +193,8 @@ fn nodes_that_are_not_here_are_named() {
     assert_eq!(run.query(0, &["edge"]), edges(&run.addresses[0]));
 }
 
-/// Only root can try: another user opens the socket although its mode and folder let everyone in.
+/// Only root can test this: another user opens the socket although its mode and folder permit
+/// everyone.
 #[test]
 fn another_user_is_refused() {
     let run = Run::start(EDGES, &[], 1);
@@ -207,7 +208,7 @@ fn another_user_is_refused() {
             "this one is not root, or nobody else may run the tool",
         );
     };
-    // What is closed to others says whose it is, or at least that it is not there for them.
+    // The error names the owner, or at least says that the run is not accessible.
     assert_eq!((status(&output), stdout(&output).as_str()), (1, ""), "{}", stderr(&output));
     assert!(stderr(&output).contains("answer their owner only"), "{}", stderr(&output));
     open(run.folder.path().to_owned(), 0o755);
@@ -235,7 +236,7 @@ fn what_tools_say_is_a_schema() {
     let schema = folder.file("control.proto", &stdout(&output));
     let output = tidemill().args(["proto", "check", "--schema", &schema]).output();
     assert_eq!(status(&output.expect("starts")), 0);
-    // A question that others than the tool write, and an answer that they read.
+    // A request from another implementation, whose answer is parsed.
     let of_nodes = Run::start(EDGES, &[], 1);
     let mut command = tidemill();
     command.args(["proto", "encode", "--schema", &schema, "--type", "tidemill.control.Control"]);
@@ -268,7 +269,7 @@ fn a_question_by_datagram_gets_nothing() {
     let run = Run::start(EDGES, &[], 1);
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let node = run.addresses[0].replace("localhost", "127.0.0.1");
-    // What tools of earlier versions sent: a tuple `sys::query` by name and columns.
+    // The request of earlier versions: a tuple `sys::query` by name and columns.
     let mut tuple = b"\x22\x0asys::query".to_vec();
     for column in [&b"\x22\x03n:1"[..], b"\x08\x02", b"\x22\x04edge", b"\x08\x00"] {
         tuple.extend([0x2a, column.len() as u8]);
@@ -306,7 +307,8 @@ fn strangers_at_the_socket_harm_nobody() {
     assert_eq!(run.query(0, &["edge"]), edges(&run.addresses[0]));
 }
 
-/// Tools that ask for much and read nothing cost what a few answers take, and hold up nobody.
+/// Clients that send many requests and read nothing use the memory of a few answers, and do not
+/// delay others.
 #[test]
 fn slow_questions_and_deaf_tools_hold_up_nobody() {
     let facts: String = (10..3000).map(|n| format!("edge(NODE, {n}).\n")).collect();
@@ -320,7 +322,7 @@ fn slow_questions_and_deaf_tools_hold_up_nobody() {
         .map(|_| {
             let mut stream = local(&run);
             stream.set_write_timeout(Some(Duration::from_millis(200))).expect("a timeout");
-            // More than the run reads of who does not read.
+            // More than the run reads of a client that does not read.
             let _ = stream.write_all(&frame(QUERY).repeat(50_000));
             stream
         })
@@ -346,7 +348,7 @@ fn slow_questions_and_deaf_tools_hold_up_nobody() {
     assert_eq!(run.query(0, &["x(X) :- edge(@N, X), X < 2."]), "x(1)\n");
 }
 
-/// Over the network, whatever the nodes themselves talk by.
+/// Over the network, whatever transport the nodes use.
 #[test]
 fn elsewhere_a_token_is_asked_for() {
     let sealed_streams = &["--fabric", "tcp", "--key"];
@@ -370,7 +372,7 @@ fn elsewhere_a_token_is_asked_for() {
         assert_eq!((status(&output), stdout(&output).as_str()), (1, ""));
         assert!(stderr(&output).starts_with(&expected), "{shown}: {}", stderr(&output));
         run.until_counted("control_refused_token", 1);
-        // A hello that nobody with the token has made is refused by one byte.
+        // An unauthenticated hello is refused by one byte.
         let address = run.addresses[1].replace("localhost", "127.0.0.1");
         let mut stream = TcpStream::connect(&address).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
@@ -379,7 +381,7 @@ fn elsewhere_a_token_is_asked_for() {
         stream.read_to_end(&mut answer).expect("it closes");
         assert_eq!(answer, [1, 0, 0, 0, 7], "{shown}");
         run.until_counted("control_refused_token", 2);
-        // Many that say nothing do not keep others out.
+        // Many silent connections do not keep others out.
         let idle: Vec<TcpStream> =
             (0..100).map(|_| TcpStream::connect(&address).expect("it listens")).collect();
         assert_eq!(run.query(1, &["edge", "--token-file", &right]), edges, "{shown}");
@@ -415,15 +417,15 @@ fn tokens_are_secrets() {
     }
     let output = tidemill().args(["top", "--token-file", &right]).output().expect("it starts");
     assert_ne!(status(&output), 0);
-    // Nobody listens there.
+    // A port without a listener.
     let free = UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
     let words = ["query", &free.to_string(), "edge", "--token-file", &right, "--timeout", "0.3"];
     let output = tidemill().args(words).output().expect("it starts");
     assert!(stderr(&output).contains("does its run have --token-file?"), "{}", stderr(&output));
 }
 
-/// Rules are added, replaced and taken away while nodes run; what is wrong changes nothing, and is
-/// said.
+/// Rules are installed, replaced and removed while nodes run; an error changes nothing, and is
+/// reported.
 #[test]
 fn rules_are_installed_and_taken_away_while_nodes_run() {
     let run = Run::start(EDGES, &[], 2);
@@ -435,16 +437,16 @@ fn rules_are_installed_and_taken_away_while_nodes_run() {
         (status(&output), stdout(&output), stderr(&output))
     };
     assert_eq!(tool("install", &[&file]), (0, String::new(), String::new()));
-    // At all nodes, also those that were not named.
+    // At all nodes, also those that were not addressed.
     let address = &run.addresses[1];
     let rows = |first: u32| format!("two({address:?}, {first})\ntwo({address:?}, {})\n", first + 1);
     assert_eq!(run.query(1, &["two"]), rows(2));
     assert_eq!(run.query(1, &["edge"]).lines().count(), 2);
-    // The same name again takes its place.
+    // The same name again replaces the rules.
     run.folder.file("two.olg", &reach.replace("X + 1", "X + 7"));
     assert_eq!(tool("install", &[&file]).0, 0);
     assert_eq!(run.query(1, &["two"]), rows(8));
-    // What is wrong is said with its place, and the rest goes on.
+    // An error is reported with its place, and the run continues.
     for (text, place) in [
         ("t1 two(@N, X) :- edge(@N, Y).", "two.olg:1:"),
         ("t1 two(@N :-", "two.olg:1:11: error[unexpected-token]"),

@@ -1,4 +1,4 @@
-//! What other processes read of a run: counters in mapped files, gone with it.
+//! Counters of a run as other processes read them: in mapped files, which are removed with the run.
 
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -19,7 +19,7 @@ fn start(folder: &Folder, arguments: &[&str]) -> Child {
         .expect("starts")
 }
 
-/// Reads until something is so, at most ten seconds.
+/// Reads until a condition holds, at most ten seconds.
 fn read_until(base: &Path, pid: u32, is_so: impl Fn(&Snapshot) -> bool) -> Snapshot {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
@@ -52,7 +52,7 @@ fn counters_are_read_while_a_program_runs_and_go_with_it() {
     assert!(next.counter("rule/p1/fired") >= Some(3), "{next:?}");
     assert!(next.counter("turn/node/count") >= Some(9), "{next:?}");
     assert!(next.counter("loop/0/waits") > first.counter("loop/0/waits"), "{next:?}");
-    // Three nodes, each with its reasons, and nothing was dropped.
+    // Three nodes, each with its drop reasons, and nothing was dropped.
     let of_node = |name: &&String| name.starts_with("node/") && name.ends_with("/malformed");
     let malformed = next.counters.keys().filter(of_node);
     assert_eq!(malformed.count(), 3);
@@ -79,7 +79,7 @@ fn what_a_killed_run_left_goes_at_the_next_start() {
 fn without_a_place_for_files_a_program_runs_with_one_warning() {
     let folder = Folder::new();
     let file = folder.file("ping.olg", PING);
-    // A file is no folder.
+    // A file in place of the folder.
     let output = tidemill()
         .args(["run", &file, "--nodes", "2", "--for", "1.5"])
         .env("XDG_RUNTIME_DIR", &file)

@@ -1,4 +1,4 @@
-//! A run ends when it shall, whatever its processes do: after `--for`, and by signals.
+//! A run ends in time, whatever its processes do: after `--for`, and by signals.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ const ENDLESS: &str = "COMPONENT Main;
 END Main;
 ";
 
-/// A pause that a loaded machine may make, beside the 100 ms in which a run ends.
+/// The delay of a loaded machine, beyond the 100 ms in which a run ends.
 const LATE: Duration = Duration::from_secs(5);
 
 fn start(folder: &Folder, arguments: &[&str]) -> Child {
@@ -22,7 +22,7 @@ fn start(folder: &Folder, arguments: &[&str]) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts")
 }
 
-/// Waits for the end, in order and in time.
+/// Waits for an orderly end in time.
 fn ends(mut child: Child, what: &str) {
     let since = Instant::now();
     let status = loop {
@@ -64,7 +64,7 @@ fn one_signal_ends_runs_of_every_kind() {
     for engine in ENGINES {
         for signal in ["-TERM", "-INT"] {
             let child = start(&folder, engine);
-            // It is in the loop by then, or is about to begin.
+            // By then it is in the loop, or about to enter it.
             std::thread::sleep(Duration::from_millis(700));
             let id = child.id().to_string();
             let sent = Command::new("kill").args([signal, &id]).status().expect("kill starts");

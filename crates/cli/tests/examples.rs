@@ -26,7 +26,7 @@ fn arguments(script: &str) -> Vec<String> {
 
 fn run(example: &str, extra: &[&str]) -> Output {
     let script = script_of(example);
-    // Files that it writes go with the test.
+    // Files that it writes are removed after the test.
     let folder = Folder::new();
     let place = |argument: String| match &*argument {
         "DIR" => folder.path().display().to_string(),
@@ -41,7 +41,7 @@ fn run(example: &str, extra: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// Runs an example; what it prints must have a line with each of these.
+/// Runs an example; its output must have a line with each of these.
 fn check(example: &str, lines: &[&str]) {
     let output = run(example, &[]);
     let data = String::from_utf8_lossy(&output.stdout);
@@ -167,7 +167,7 @@ fn monitor() {
     check("monitor", &[r#"audit::count("n0:1", "snapshot", "#]);
 }
 
-/// A script that fails must not look like one that passes.
+/// A failing script gives another status than a passing one.
 #[test]
 fn a_missed_expectation_is_a_failure() {
     let script = std::env::temp_dir().join(format!("tidemill-miss-{}.sim", std::process::id()));
@@ -185,7 +185,7 @@ fn a_missed_expectation_is_a_failure() {
     assert!(errors.contains("answered"), "{errors}");
 }
 
-/// Same program, options and seed: same bytes.
+/// The same program, options and seed give the same bytes.
 #[test]
 fn runs_repeat() {
     for example in ["gossip", "paxos"] {
@@ -195,7 +195,7 @@ fn runs_repeat() {
     }
 }
 
-/// No example is left out here.
+/// Every example is run here.
 #[test]
 fn all_examples_are_run() {
     let mut folders: Vec<String> = std::fs::read_dir(root().join("examples"))

@@ -8,7 +8,7 @@ fn program(name: &str) -> String {
     root().join("tests/explore").join(name).display().to_string()
 }
 
-/// The summary of a search that must end with a status.
+/// The summary of a search that must end with this status.
 fn summary(line: &str, expected: i32) -> serde_json::Value {
     let output = run(&format!("explore {line} --json -q"));
     let text = stdout(&output);
@@ -18,7 +18,7 @@ fn summary(line: &str, expected: i32) -> serde_json::Value {
     object["summary"].clone()
 }
 
-/// The things from outside in the counterexample of a search that finds one.
+/// The number of inputs in the counterexample that a search finds.
 fn length(line: &str) -> usize {
     let output = run(&format!("explore {line} --json -q"));
     let text = stdout(&output);
@@ -29,7 +29,7 @@ fn length(line: &str) -> usize {
     steps.iter().filter(|step| step["outside"] == true).count()
 }
 
-/// Models that were written and searched by hand have as many states.
+/// The number of states equals that of models searched by hand-written programs.
 #[test]
 fn there_are_as_many_states_as_a_plain_search_counts() {
     let folder = Folder::new();
@@ -50,7 +50,7 @@ fn there_are_as_many_states_as_a_plain_search_counts() {
     }
 }
 
-/// A stranger can read why two-phase commit is broken.
+/// A counterexample of two-phase commit is readable on its own.
 #[test]
 fn a_counterexample_is_a_shortest_and_can_be_read() {
     let script = program("commit.sim");
@@ -91,13 +91,13 @@ violation(\"n1:1\", \"commit\", \"abort\") (rule v1) at n1:1, in a run of 7 step
     for options in ["--no-reduction", "--atomic-chains", "--timers 1", "--duplicates 1 --drops 1"] {
         assert_eq!(length(&format!("{line} {options}")), 7, "{options}");
     }
-    // Without timers nobody is impatient.
+    // Without timers no participant times out.
     assert_eq!(summary(&format!("{line} --timers 0"), 0)["complete"], true);
     let paxos = format!("{} --nodes 5 --script {}", program("paxos.olg"), program("paxos.sim"));
     assert_eq!(length(&format!("{paxos} -D FORGETFUL=1 --atomic-chains")), 18);
 }
 
-/// A run that fails is a script, with which a simulation fails.
+/// A failing run is a script that fails in a simulation.
 #[test]
 fn a_run_that_fails_can_be_saved() {
     let folder = Folder::new();
@@ -131,10 +131,10 @@ fn a_run_that_fails_can_be_saved() {
     assert!(!folder.path().join("fine.sim").exists());
 }
 
-/// Programs with a mistake that takes so many things from outside to show, and what has to be
-/// possible for that.
+/// Faulty programs with the number of inputs that it takes to fail, and the options that permit
+/// these.
 const MISTAKES: [(&str, &str, usize); 10] = [
-    // A message overtakes another.
+    // Message reordering.
     (
         "materialize(seen, infinity, infinity, keys(1)).\n\
          r1 set(@M, 1) :- go(@N, M).\nr2 set(@M, 2) :- more(@N, M).\n\
@@ -142,7 +142,7 @@ const MISTAKES: [(&str, &str, usize); 10] = [
         "--inject go(\"n0:1\",\"n1:1\") --inject more(\"n0:1\",\"n1:1\")",
         2,
     ),
-    // One that comes twice is counted twice.
+    // Message duplication.
     (
         "materialize(count, infinity, infinity, keys(1)).\ncount(NODE, 0).\n\
          r1 add(@M) :- go(@N, M).\nr2 count(@N, New) :- add(@N), count(@N, X), New := X + 1.\n\
@@ -150,7 +150,7 @@ const MISTAKES: [(&str, &str, usize); 10] = [
         "--duplicates 1 --inject go(\"n0:1\",\"n1:1\")",
         2,
     ),
-    // What was promised is forgotten.
+    // A crash forgets a promise.
     (
         "materialize(kept, infinity, infinity, keys(1)).\n\
          materialize(done, infinity, infinity, keys(1)).\n\
@@ -160,7 +160,7 @@ const MISTAKES: [(&str, &str, usize); 10] = [
         "--crashes 1 --inject go(\"n0:1\",\"n1:1\")",
         4,
     ),
-    // The delta of a row is a turn of its own, before which a message comes.
+    // The delta of a row is a turn of its own, before which a message arrives.
     (
         "materialize(open, infinity, infinity, keys(1)).\n\
          materialize(shut, infinity, infinity, keys(1)).\n\
@@ -170,14 +170,14 @@ const MISTAKES: [(&str, &str, usize); 10] = [
         "--inject go(\"n0:1\",\"n1:1\")",
         2,
     ),
-    // A coin falls in one of two ways, twice.
+    // A random choice has two results, twice.
     (
         "r1 flip(@N, A, B) :- go(@N, _), A := f_coinFlip(0.001), B := f_coinFlip(0.999).\n\
          r2 violation(@N) :- flip(@N, true, false).\n",
         "--inject go(\"n0:1\",\"\")",
         0,
     ),
-    // A timer of two seconds fires when one of one second has fired twice.
+    // A timer of two seconds fires after a timer of one second has fired twice.
     (
         "materialize(count, infinity, infinity, keys(1)).\ncount(NODE, 0).\n\
          r1 count(@N, New) :- periodic(@N, _, 1), count(@N, X), New := X + 1, NODE_INDEX == 0.\n\
@@ -185,7 +185,7 @@ const MISTAKES: [(&str, &str, usize); 10] = [
         "",
         3,
     ),
-    // The last of several rows decides, and rows come in any order.
+    // The last of several rows decides, and rows arrive in any order.
     (
         "materialize(row, infinity, infinity, keys(2)).\n\
          materialize(last, infinity, infinity, keys(1)).\n\
@@ -196,7 +196,7 @@ const MISTAKES: [(&str, &str, usize); 10] = [
         "--inject go(\"n0:1\",\"n1:1\") --inject more(\"n0:1\",\"n1:1\")",
         3,
     ),
-    // Two hold what neither knows that the other holds.
+    // Two nodes hold the same, and neither knows of the other.
     (
         "materialize(holds, infinity, infinity, keys(1)).\n\
          r1 take(@M) :- go(@N, M).\nr2 holds(@N) :- take(@N).\n\
@@ -204,7 +204,7 @@ const MISTAKES: [(&str, &str, usize); 10] = [
         "--inject go(\"n0:1\",\"n0:1\") --inject go(\"n0:1\",\"n1:1\")",
         1,
     ),
-    // What all rely on is gone with the node that had it.
+    // A crash loses the state that all rely on.
     (
         "materialize(rely, infinity, infinity, keys(1)).\n\
          materialize(copy, infinity, infinity, keys(1)).\n\
@@ -214,7 +214,7 @@ const MISTAKES: [(&str, &str, usize); 10] = [
         "--crashes 1 --inject go(\"n0:1\",\"n1:1\")",
         3,
     ),
-    // A lease is over where it was given, and not yet where it is held.
+    // A lease has expired at the grantor, and not yet at the holder.
     (
         "materialize(lease, 2, infinity, keys(1)).\n\
          materialize(holds, infinity, infinity, keys(1)).\n\
@@ -227,7 +227,7 @@ const MISTAKES: [(&str, &str, usize); 10] = [
     ),
 ];
 
-/// Whatever is left out, and in whichever order the search goes, it finds the same.
+/// The result does not depend on the reduction and the order of the search.
 #[test]
 fn all_ways_to_search_find_the_same() {
     let folder = Folder::new();
@@ -240,7 +240,7 @@ fn all_ways_to_search_find_the_same() {
         for way in ["--depth-first", "--depth-first --no-reduction"] {
             summary(&format!("{line} {way}"), 1);
         }
-        // One thing less, and no run fails.
+        // With one input less no run fails.
         if let Some(fewer) = steps.checked_sub(1) {
             for way in ["", "--no-reduction"] {
                 let found = summary(&format!("{line} {way} --depth {fewer}"), 0);
@@ -250,7 +250,7 @@ fn all_ways_to_search_find_the_same() {
     }
 }
 
-/// Programs without a mistake: all runs are looked at, and none fails.
+/// Correct programs: the search is complete, and no run fails.
 #[test]
 fn a_search_that_is_complete_says_so() {
     let folder = Folder::new();
@@ -262,7 +262,7 @@ fn a_search_that_is_complete_says_so() {
              r2 violation(@N) :- periodic(@N, _, 9), count(@N, 0).\n",
             "--timers 12",
         ),
-        // Rows live as long as they should, beside timers of a node that is never late.
+        // Rows live for their full lifetime, beside timers of a node that is never late.
         (
             "materialize(row, 2.5, infinity, keys(1)).\n\
              materialize(count, infinity, infinity, keys(1)).\ncount(NODE, 0).\nrow(NODE).\n\
@@ -272,10 +272,10 @@ fn a_search_that_is_complete_says_so() {
              r4 violation(@N, \"early\") :- tick(@N, X), X <= 2, notin row(@N).\n",
             "--timers 10 --atomic-chains",
         ),
-        // Nothing comes twice, and nobody crashes, if that is not asked for.
+        // No duplicates and no crashes unless requested.
         (MISTAKES[1].0, "--duplicates 0 --inject go(\"n0:1\",\"n1:1\")"),
         (MISTAKES[2].0, "--inject go(\"n0:1\",\"n1:1\")"),
-        // Nothing comes between a message and what follows from it.
+        // No input arrives between a message and its consequences.
         (MISTAKES[3].0, "--atomic-chains --inject go(\"n0:1\",\"n1:1\")"),
     ];
     for (number, (source, options)) in calm.into_iter().enumerate() {
@@ -287,7 +287,7 @@ fn a_search_that_is_complete_says_so() {
     }
 }
 
-/// What cannot be treated exactly is named, or refused.
+/// Approximations are reported, or refused.
 #[test]
 fn what_is_not_exact_is_said() {
     let folder = Folder::new();

@@ -1,4 +1,5 @@
-//! What strangers may send to a node of a program: what it exports or its rules send, nothing else.
+//! Tuples from strangers: a node accepts those that its program exports or its rules send, no
+//! others.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -8,7 +9,7 @@ use std::time::Duration;
 use crate::common::node::free_addresses;
 use crate::common::{Folder, run, status, stderr, stdout, tidemill};
 
-/// Ends when a `never` comes, tells of each `said` and `row`.
+/// Ends on a `never`, prints each `said` and `row`.
 const PROGRAM: &str = "\
 materialize(row, infinity, infinity, keys(1, 2)).
 v1 violation(@Node, \"it came\") :- never(@Node).
@@ -33,12 +34,12 @@ fn datagram(name: &str, texts: &[&str], delete: bool) -> Vec<u8> {
     field(3, &tuple)
 }
 
-/// What a connection carries of a datagram.
+/// The frame of a datagram on a connection.
 fn frame(content: &[u8]) -> Vec<u8> {
     [&(content.len() as u32).to_le_bytes(), content].concat()
 }
 
-/// Runs the program while datagrams come from a stranger, again and again.
+/// Runs the program while a stranger sends datagrams repeatedly.
 fn attacked(options: &[&str], datagrams: impl Fn(&str) -> Vec<Vec<u8>>) -> Output {
     let folder = Folder::new();
     let program = folder.file("exports.olg", PROGRAM);
@@ -150,7 +151,8 @@ fn a_greeting_as_a_tuple_is_a_tuple_that_is_refused() {
     assert_eq!(stdout(&output).matches("\"a word\"").count(), 3, "{}", stdout(&output));
 }
 
-/// What a run on `localhost` with these options shows of a tuple that was sent to each family.
+/// The tuples seen by a run on `localhost` with these options, after one was sent to each address
+/// family.
 fn sent_to_both_families(options: &[&str], send: impl Fn(std::net::SocketAddr, &[u8])) -> String {
     let folder = Folder::new();
     let program = folder.file("exports.olg", PROGRAM);

@@ -69,7 +69,7 @@ fn a_simulation_writes_below_the_root_and_repeats() {
     }
 }
 
-/// A run that goes on until it is told to end.
+/// A run that continues until it is stopped.
 fn start(program: &str, out: &Path) -> Child {
     let mut command = tidemill();
     command.args(["run", program, "--listen", "localhost:0", "--root"]).arg(out);
@@ -107,7 +107,7 @@ fn what_is_interrupted_is_complete_and_nothing_is_overwritten_by_the_next_run() 
     assert!(names(&out).iter().all(|name| !name.ends_with(".part")));
 }
 
-/// A file that may not grow is like a full disk.
+/// A file size limit acts like a full disk.
 #[test]
 fn a_file_that_cannot_be_written_stops_its_sink_and_not_the_node() {
     let folder = Folder::new();

@@ -1,12 +1,12 @@
 //! A fleet with a key whose members are killed, stopped, restarted and given another key, while a
-//! process of another fleet attacks. After each blow all links come back in bounded time, and no
-//! table ever holds what no member has put in.
+//! process of another fleet attacks. After each fault all links recover in bounded time, and no
+//! table ever holds a row that no member has inserted.
 //!
-//! Each node is given a token at each start, `--fact put(NODE, TOKEN)`, and ships it to all others;
-//! what others have shipped stands as long as they live. So the tables show who has whom, and the
-//! oracle is the list of tokens that were given out.
+//! Each node gets a token at each start, `--fact put(NODE, TOKEN)`, and ships it to all others;
+//! shipped rows stay as long as their sender lives. So the tables show which tokens each node has
+//! received, and the oracle is the list of issued tokens.
 //!
-//! `cargo xtask soak fleet [--for SECONDS]` goes on for long; without a time a few blows fall.
+//! `cargo xtask soak fleet [--for SECONDS]` runs for long; without a time there are a few faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,10 +19,10 @@ use tidemill_stdx::rng::Rng;
 use crate::common::Folder;
 use crate::common::node::{Running, free_addresses, seconds, wait_until};
 
-/// Members of the fleet; one more node is the stranger, whose address they know.
+/// Members of the fleet; one more node is the stranger, whose address they have.
 const NODES: usize = 5;
 
-/// `has` at a node: who has shipped what token to it. Watched changes are the record of the table.
+/// `has` at a node: which peer has shipped which token. The watched changes record the table.
 const PROGRAM: &str = "\
 materialize(member, infinity, infinity, keys(2)).
 materialize(put, infinity, 1, keys(1)).
@@ -42,9 +42,9 @@ struct Fleet {
     facts: Vec<String>,
     addresses: Vec<String>,
     nodes: Vec<Running>,
-    /// Tokens given out, by address.
+    /// Issued tokens, by address.
     given: BTreeMap<String, BTreeSet<u64>>,
-    /// The token that each node has now.
+    /// The current token of each node.
     tokens: Vec<u64>,
     starts: u64,
     keys: Vec<String>,
@@ -89,7 +89,7 @@ impl Fleet {
         Running::start(&self.folder, &format!("out{index}-{}", self.starts), &arguments)
     }
 
-    /// Writes the file of a node's keys, in one step as the node may be reading it; returns its
+    /// Writes the file of a node's keys atomically, as the node may be reading it; returns its
     /// path.
     fn give_keys(&self, index: usize) -> String {
         let next = self.secret(&format!("key{index}.next"), &self.keys.join("\n"));
@@ -98,7 +98,7 @@ impl Fleet {
         path
     }
 
-    /// Has all members, which go on, use these keys.
+    /// Changes the keys of all running members.
     fn change_keys(&mut self, keys: Vec<String>) {
         self.keys = keys;
         for index in 0..NODES {
@@ -123,11 +123,11 @@ impl Fleet {
         self.nodes[index] = self.start(index);
     }
 
-    /// What stands in the table of a node: tokens by who has shipped them.
+    /// The table of a node: tokens by the peer that has shipped them.
     fn table(&self, index: usize) -> BTreeMap<String, u64> {
         let text = fs::read_to_string(&self.nodes[index].out).expect("text");
         let mut rows = BTreeMap::new();
-        // The last line may not be whole yet.
+        // The last line may be incomplete.
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
         for line in whole.lines() {
             let words: Vec<&str> = line.splitn(5, ' ').collect();
@@ -145,7 +145,7 @@ impl Fleet {
         rows
     }
 
-    /// Whether each node has the token of each other, and nothing else.
+    /// Whether each node has exactly the tokens of all others.
     fn is_whole(&self) -> bool {
         (0..NODES).all(|index| {
             let others = (0..NODES).filter(|&other| other != index);
@@ -164,7 +164,7 @@ fn row(tuple: &str) -> Option<(String, u64)> {
     Some((peer, columns.next()?.parse().ok()?))
 }
 
-/// Sends what a stranger can to all members: his own nonsense, and what he is sent.
+/// Attacks all members: with malformed datagrams, and by replaying received ones.
 struct Attacker {
     socket: UdpSocket,
     random: Rng,
@@ -209,7 +209,7 @@ fn a_fleet_heals_after_every_blow_and_holds_nothing_foreign() {
     let mut fleet = Fleet::new();
     let mut attacker = Attacker::new();
     let mut random = Rng::new(9);
-    // A node of another fleet ships a token that was not given out, and members ship theirs to it.
+    // A node of another fleet ships a token that was not issued, and members ship theirs to it.
     let other = fleet.secret("other.key", &key(99));
     let claims: Vec<String> =
         fleet.facts.iter().cloned().chain(["put(NODE, 666)".to_owned()]).collect();
@@ -240,13 +240,13 @@ fn a_fleet_heals_after_every_blow_and_holds_nothing_foreign() {
             1 => {
                 blows[1] += 1;
                 fleet.nodes[index].signal("STOP");
-                // Long enough for the others to repeat themselves, at times to give it up.
+                // Long enough for retransmissions, and at times for the others to consider it dead.
                 std::thread::sleep(Duration::from_millis(500 + 2500 * (round % 5)));
                 fleet.nodes[index].signal("CONT");
                 heal(&fleet, "a halt");
             }
             _ => {
-                // Both keys are known to all before the new one is used, and before the old goes.
+                // All have both keys before the new one is used, and before the old one is removed.
                 blows[2] += 1;
                 let next = key(2 + round);
                 let old = fleet.keys[0].clone();
@@ -254,7 +254,7 @@ fn a_fleet_heals_after_every_blow_and_holds_nothing_foreign() {
                     fleet.change_keys(keys);
                     heal(&fleet, "a change of keys");
                 }
-                // A session outlives its key: only who starts now shows that the new one works.
+                // A session outlives its key: only a restart shows that the new one works.
                 fleet.restart(index);
                 heal(&fleet, "a start with the new key");
             }

@@ -1,5 +1,5 @@
-//! A node under a flood of datagrams from strangers: the peer that it knows is served as before,
-//! and its memory stays what it was.
+//! A node flooded with datagrams from strangers: its known peer is served as before, and its memory
+//! does not grow.
 //!
 //! ```text
 //! peer <--> relay <--> node        the relay records what goes through it
@@ -23,7 +23,7 @@ use tidemill_stdx::rng::Rng;
 use crate::common::Folder;
 use crate::common::node::{Running, free_addresses, seconds, wait_until};
 
-/// The peer asks the landmark 50 times a second, and prints a line for each answer.
+/// The peer sends the landmark 50 requests a second, and prints a line for each answer.
 const PROGRAM: &str = "\
 materialize(pongs, infinity, 1, keys(1)).
 pongs(NODE, 0).
@@ -33,9 +33,9 @@ p3 pongs(@Node, Count + 1) :- pong(@Node, _), pongs(@Node, Count).
 watchmod(pongs, \"i\").
 ";
 
-/// Datagrams a second that the long form is to send.
+/// The rate of the long form, in datagrams per second.
 const RATE: u64 = 100_000;
-/// Addresses that an attacker has.
+/// The number of addresses of an attacker.
 const ADDRESSES: u32 = 128;
 const ATTACKERS: u32 = 2;
 const FRAMES_MAX: usize = 512;
@@ -43,7 +43,7 @@ const MEMORY_KIB_MAX: u64 = 32 << 10;
 
 type Frames = Arc<Mutex<Vec<Vec<u8>>>>;
 
-/// What a thread does until the flag is set.
+/// The work of a thread until the flag is set.
 type Work = Box<dyn FnOnce(&AtomicBool) + Send>;
 
 /// Threads that end when this is dropped.
@@ -71,7 +71,7 @@ impl Drop for Threads {
     }
 }
 
-/// Carries datagrams to and fro between whoever speaks first and the node, and keeps some.
+/// Relays datagrams between the first sender and the node, and records some.
 fn relay(front: UdpSocket, node: String, frames: Frames, stop: &AtomicBool) {
     let back = UdpSocket::bind("127.0.0.1:0").expect("a port");
     front.set_nonblocking(true).expect("set");
@@ -81,7 +81,7 @@ fn relay(front: UdpSocket, node: String, frames: Frames, stop: &AtomicBool) {
         let mut is_idle = true;
         while let Ok((length, from)) = front.recv_from(&mut buffer) {
             is_idle = false;
-            // Whoever spoke first; what attackers send here is not brought to the node.
+            // The first sender is the peer; datagrams of attackers are not relayed.
             if *peer.get_or_insert(from) != from {
                 continue;
             }
@@ -107,7 +107,7 @@ fn relay(front: UdpSocket, node: String, frames: Frames, stop: &AtomicBool) {
     }
 }
 
-/// Sends frames of every kind, so many a second.
+/// Sends frames of every kind, at a rate per second.
 fn attack(
     number: u32,
     node: &str,
@@ -133,7 +133,7 @@ fn attack(
             std::thread::sleep(Duration::from_millis(1));
             continue;
         }
-        // What could not be sent in time is not made up for.
+        // A backlog of more than a fraction of a second is dropped.
         for _ in 0..(due - count).min(rate / 50) {
             forge(&mut random, &frames, &mut datagram);
             if let Some(socket) = random.pick(&sockets)
@@ -146,7 +146,7 @@ fn attack(
     }
 }
 
-/// A frame of each kind of nonsense, or a recorded one as it is, or changed.
+/// A malformed frame of some kind, or a recorded one, possibly modified.
 fn forge(random: &mut Rng, frames: &[Vec<u8>], datagram: &mut Vec<u8>) {
     datagram.clear();
     let recorded = random.pick(frames).map_or(&[][..], |frame| frame);
@@ -172,11 +172,11 @@ fn forge(random: &mut Rng, frames: &[Vec<u8>], datagram: &mut Vec<u8>) {
     datagram.truncate(length);
 }
 
-/// What a flood did.
+/// The result of a flood.
 #[derive(Debug)]
 struct Outcome {
     sent_per_s: f64,
-    /// Answers a second that the peer had, before and meanwhile.
+    /// The peer's answers per second, before and during the flood.
     before_per_s: f64,
     during_per_s: f64,
     grown_kib: u64,
@@ -184,7 +184,8 @@ struct Outcome {
     refused: u64,
 }
 
-/// Floods a node; `options` are for node and peer, `refusal` counts what the node must refuse.
+/// Floods a node; `options` are for node and peer, `refusal` names the counter of refused
+/// datagrams.
 fn flood(options: &[&str], rate: u64, span: Duration, refusal: &str) -> Outcome {
     let folder = Folder::new();
     let program = folder.file("flood.olg", PROGRAM);
@@ -200,7 +201,7 @@ fn flood(options: &[&str], rate: u64, span: Duration, refusal: &str) -> Outcome 
         let all = [&program, "--listen", listen, "--fabric", "reliable", "-D", &landmark];
         Running::start(&folder, file, &[&all[..], more, options].concat())
     };
-    // Known as the relay's address, so that what a peer says to it goes there.
+    // The node has the relay's address as its name, so that the peer sends to it.
     let node = start("node", &addresses[0], &name, &["--address", &name]);
     let peer = start("peer", &addresses[1], &name, &[]);
     let lines = || peer.lines();

@@ -106,7 +106,7 @@ fn so_it_does_beside_components() {
     hang_up("beside.flow", &[&path]);
 }
 
-/// A graph goes on with another config, alone or beside programs.
+/// A graph continues with another config, alone or beside programs.
 fn hang_up(name: &str, beside: &[&str]) {
     reload(name, beside, |child| {
         let sent = Command::new("kill").args(["-HUP", &child.id().to_string()]).status();
@@ -114,7 +114,7 @@ fn hang_up(name: &str, beside: &[&str]) {
     });
 }
 
-/// The same, if it is read again by itself or after `signal`.
+/// The same, if it is reloaded by itself or after `signal`.
 fn reload(name: &str, beside: &[&str], signal: impl FnOnce(&Child)) {
     let before = "src :: Generator { frames: [\"hex 00\"], packets: 1000000, rate: 1000 }\n\
         cut :: Truncate { length: 14 }\nend :: Sink\nsrc -> cut -> end\n";
@@ -134,11 +134,11 @@ fn reload(name: &str, beside: &[&str], signal: impl FnOnce(&Child)) {
         .expect("readable");
     assert!(status.success(), "{err}");
     assert!(err.contains("reloaded: 2 apps kept, 1 reconfigured, 0 restarted"), "{err}");
-    // The source went on where it was.
+    // The source continued where it was.
     let line = err.lines().find(|line| line.starts_with("link src.output->cut.input"));
     let packets: u64 = line
         .and_then(|line| line.split_whitespace().nth(2)?.parse().ok())
         .unwrap_or_else(|| panic!("{err}"));
-    // A busy machine may end it late.
+    // A loaded machine may end it late.
     assert!((2000..=3500).contains(&packets), "{err}");
 }

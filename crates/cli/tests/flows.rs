@@ -1,6 +1,6 @@
-//! The example that has all kinds of parts: what it counts is what the maker of the capture has
-//! counted, and what a script in Python counts; simulated, with nodes and parts that fail, it
-//! counts the same, and repeats. Other tools read what it writes.
+//! The example with all kinds of parts: its counts equal those of the capture's generator, and of a
+//! Python script; a simulation with failing nodes and parts counts the same, and repeats. Other
+//! tools read its output.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ fn made(plan: &Plan) -> (Folder, Truth) {
     (folder, truth)
 }
 
-/// Runs the example on the capture of a folder; what it writes goes there, too, below `out`.
+/// Runs the example on the capture of a folder; its output goes below `out` in the folder.
 fn run(verb: &str, folder: &Folder, out: &str, more: &[&str]) -> Output {
     let files = folder.path().join(out);
     fs::create_dir_all(&files).expect("a folder");
@@ -47,7 +47,7 @@ fn sum(table: &str, at: usize) -> u64 {
     table.lines().skip(1).map(|row| column(row).expect("a number")).sum()
 }
 
-/// What is in the files is what the maker has counted.
+/// The files contain the counts of the generator.
 fn is_true(folder: &Folder, out: &str, truth: &Truth) {
     let flows = read(folder, &format!("{out}/flows.csv"));
     assert_eq!(flows.lines().count() as u64, 1 + truth.parts);
@@ -90,7 +90,7 @@ fn it_counts_right_whatever_the_traffic() {
     }
 }
 
-/// All that a simulation has written: what it printed, and its files.
+/// All output of a simulation: what it printed, and its files.
 fn simulated(folder: &Folder, out: &str, more: &[&str]) -> (String, BTreeMap<String, Vec<u8>>) {
     let output = run("sim", folder, out, more);
     let entries = fs::read_dir(folder.path().join(out)).expect("a folder");
@@ -127,12 +127,12 @@ fn parts_that_are_killed_come_back_and_all_is_counted() {
     for app in ["telemetry", "both", "ours", "read"] {
         assert_eq!(said.matches(&format!("tidemill: {app}: restarted")).count(), 2, "{said}");
     }
-    // A flow whose component was killed is two, as it goes on in another.
+    // A flow whose component was killed counts twice, as it continues in another.
     let counted = Truth { flows: truth.flows + 1, ..truth };
     assert!(stdout(&output).starts_with(&format!("n0:1: {}\n", counted.line())), "{output:?}");
 }
 
-/// Runs what the page says, in a copy of the example.
+/// Runs the session of the page, in a copy of the example.
 fn session(copy: &Folder) {
     let to = copy.path().join("examples/flows");
     fs::create_dir_all(&to).expect("a folder");
@@ -151,7 +151,7 @@ fn session(copy: &Folder) {
     let output = shell.output().expect("a shell");
     let lines = stdout(&output);
     assert_eq!(status(&output), 0, "{lines}\n{}", stderr(&output));
-    // The program and the script say the same, more than once.
+    // The program and the script print the same, several times.
     let own = |line: &'_ str| line.trim_start_matches("n0:1: ").to_owned();
     let mut lines: Vec<String> =
         lines.lines().filter(|line| line.contains(" flows, ")).map(own).collect();

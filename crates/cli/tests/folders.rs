@@ -27,7 +27,7 @@ fn a_folder_runs_with_its_options_and_the_command_line_wins() {
     let output = run(&["sim", "--nodes", "3", &path, "-D", "ADDED=0"]);
     assert_eq!(counts(&output), ["3)", "3)", "3)"], "{}", stderr(&output));
     assert_eq!(status(&run(&["check", &path, "-D", "ADDED=1"])), 0);
-    // An option that the verb does not have is a usage error.
+    // An option that the verb lacks is a usage error.
     let output = run(&["run", &path]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).contains("'--loss'"), "{}", stderr(&output));
@@ -91,6 +91,6 @@ fn the_common_layout_of_a_folder_leaves_schemas_as_they_are() {
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     let read = |name| std::fs::read_to_string(folder.path().join(name)).expect("a file");
     assert_eq!((read("a.olg").as_str(), &*read("a.proto")), ("a(@N, X) :- b(@N, X).\n", schema));
-    // A file that is named has to have one.
+    // A single file needs a formatter for its kind.
     assert_eq!(status(&run(&["fmt", &format!("{path}/a.proto")])), 1);
 }

@@ -1,7 +1,7 @@
-//! Examples of packet graphs do what their pages say: in a folder of their own, `sample.flow`
-//! writes captures where there is one, the example runs, and what it wrote is in `test.out`, as
-//! frames in text. `BLESS=1` rewrites that. Both engines have to write the same captures, byte by
-//! byte. Examples that need devices are skipped where none may be made.
+//! Examples of packet graphs behave as documented: in a folder of their own, `sample.flow` writes
+//! captures, if it exists, the example runs, and its output is compared with `test.out`, as frames
+//! in text. `BLESS=1` rewrites that. Both engines have to write the same captures, byte by byte.
+//! Examples that need devices are skipped where none can be made.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -65,7 +65,7 @@ fn written(folder: &Path, samples: &[PathBuf]) -> BTreeMap<String, Vec<u8>> {
     names.map(read).collect()
 }
 
-/// Brings what apps of an example read beside captures: programs.
+/// Copies the programs that apps of an example load.
 fn bring_programs(example: &str, folder: &Folder) {
     let entries = std::fs::read_dir(file(example, "")).expect("a folder");
     for path in entries.map(|entry| entry.expect("it").path()) {
@@ -205,7 +205,7 @@ impl Running {
         Running(child.expect("it starts"))
     }
 
-    /// Waits for a device; why it cannot be had, if it cannot.
+    /// Waits for a device; returns the reason if it cannot be made.
     fn wait_for(&mut self, device: &str) -> Result<(), String> {
         let end = Instant::now() + Duration::from_secs(20);
         while !Path::new("/sys/class/net").join(device).exists() {
@@ -225,7 +225,7 @@ impl Running {
         text
     }
 
-    /// Ends it in order; what it said.
+    /// Ends it in order; returns its notes.
     fn end(mut self) -> String {
         sh(&format!("kill -INT {}", self.0.id()));
         let said = self.said();
@@ -283,7 +283,7 @@ fn a_host_of_two_apps_answers() {
     );
     let graph = folder.file("asks.flow", &graph);
     run(&folder, Path::new(&graph), &["--for", "1.5"]);
-    // How often it has asked for its gateway depends on when that was there.
+    // The number of requests for its gateway depends on timing.
     let seen = text(&folder.path().join("seen.pcap"));
     let from = |line: &&str| line.starts_with("02:00:00:00:00:02 >") && !line.contains("arp who");
     let seen: Vec<&str> = seen.lines().filter(from).collect();
@@ -292,7 +292,7 @@ fn a_host_of_two_apps_answers() {
     assert!(said.contains("app arp: answered 1") && said.contains("resolved 1"), "{said}");
 }
 
-/// Two devices that are joined, of this name and 0 or 1, which go with the test.
+/// Two connected devices, of this name and 0 or 1, removed after the test.
 struct Pair(String);
 
 impl Pair {
@@ -334,7 +334,7 @@ fn a_host_of_components_apps_and_rules_answers() {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut running = Running(child.expect("it starts"));
     let mut line = String::new();
-    // It stays open: what it writes has to be read by somebody.
+    // Its output has to be read for as long as it runs.
     let mut out = BufReader::new(running.0.stdout.take().expect("piped"));
     out.read_line(&mut line).expect("readable");
     assert_eq!(line, format!("the host is at {far}\n"), "{}", running.end());
@@ -342,7 +342,7 @@ fn a_host_of_components_apps_and_rules_answers() {
     let define = format!("DEVICE=\"{near}\"");
     run(&folder, &file("host", "sample.flow"), &["-D", &define, "--for", "1.5"]);
     let seen = text(&folder.path().join("seen.pcap"));
-    // How often it has asked for its gateway depends on when that was there.
+    // The number of requests for its gateway depends on timing.
     let seen: Vec<&str> = seen.lines().filter(|line| !line.contains("arp who")).collect();
     compare("host", &(seen.join("\n") + "\n"));
     let said = running.end();
@@ -350,7 +350,7 @@ fn a_host_of_components_apps_and_rules_answers() {
     assert!(said.contains("link quota.echo->echo.input: 5 packets"), "{said}");
 }
 
-/// Network namespaces, which go with the test.
+/// Network namespaces, removed after the test.
 struct Namespaces(Vec<String>);
 
 impl Drop for Namespaces {
@@ -386,13 +386,13 @@ fn a_bridge_joins_three_namespaces() {
     let mut is = String::new();
     for (number, name) in (1..).zip(&names) {
         for other in (1..=names.len()).filter(|&other| other != number) {
-            // Whoever sends has to find out the other's Ethernet address first.
+            // The sender first has to resolve the other's Ethernet address.
             let end = Instant::now() + Duration::from_secs(20);
             let found = format!("ip -n {name} neighbour show 10.77.0.{other}");
             let to = format!("/dev/udp/10.77.0.{other}/9");
             while !sh(&found).contains("lladdr") {
                 assert!(Instant::now() < end, "{name} does not reach {other}: {}", sh(&found));
-                // The answer may be that nobody listens there.
+                // The reply may be that the port has no listener.
                 let _ = try_sh(&format!("ip netns exec {name} bash -c 'echo moin > {to}'"));
                 std::thread::sleep(Duration::from_millis(50));
             }
@@ -404,7 +404,7 @@ fn a_bridge_joins_three_namespaces() {
     assert!(said.contains("app bridge: addresses 3"), "{said}");
 }
 
-/// No example is left out here.
+/// Every graph is run here.
 #[test]
 fn all_graphs_are_run() {
     let tests =

@@ -17,13 +17,13 @@ fn a_register_is_linearizable_if_reads_store_what_they_return() {
     let text = stdout(&wrong);
     let failure = "tidemill: register history: no order of these operations has their results";
     assert!(text.contains(failure), "{text}");
-    // What is shown is little: of the notes of a run eight are printed, the first among them.
+    // The output is short: of the notes of a run eight are printed, including the first.
     let failed = text.lines().filter(|line| line.ends_with(" failed")).count();
-    // Behind the seeds stand groups of them: `2 seeds fail alike`.
+    // The seeds are followed by their groups: `2 seeds fail alike`.
     let is_group = |line: &&str| line.starts_with(|first: char| first.is_ascii_digit());
     let seeds = text.lines().take_while(|line| !is_group(line));
     assert_eq!(seeds.filter(|line| line.contains(failure)).count(), failed, "{text}");
-    // Wrong clocks would make the histories wrong.
+    // Clock faults would falsify the histories.
     assert!(!text.contains("--skew"), "{text}");
     let clocks = format!("test {} --linearizable register --faults clock", register());
     assert_eq!(status(&run(&clocks)), 2);
@@ -37,7 +37,7 @@ fn a_register_is_linearizable_if_reads_store_what_they_return() {
     assert_eq!(stdout(&run(&format!("sim {command} --workers 2"))), summary);
 }
 
-/// A crash takes nothing from a history: what was written was seen.
+/// A crash removes nothing from a history: the recorded operations were observed.
 #[test]
 fn a_history_outlives_its_node() {
     let folder = Folder::new();

@@ -1,4 +1,5 @@
-//! Keys: made by `key`, read by `run` and `sim`; nodes with a key hear their fleet and nobody else.
+//! Keys: made by `key`, read by `run` and `sim`; nodes with a key accept messages of their fleet
+//! only.
 
 use std::fs;
 use std::net::UdpSocket;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::common::node::free_addresses;
 use crate::common::{Folder, PING, run, status, stderr, stdout, tidemill};
 
-/// A node that says how many answers it has had, into a file.
+/// A node that writes the number of received answers to a file.
 const COUNTER: &str = "\
 materialize(pongs, infinity, 1, keys(1)).
 pongs(NODE, 0).
@@ -19,7 +20,7 @@ p3 pongs(@Node, Count + 1) :- pong(@Node, _), pongs(@Node, Count).
 watchmod(pongs, \"i\").
 ";
 
-/// Makes a key or identity in a folder; its path and what was printed.
+/// Makes a key or identity in a folder; returns its path and the output.
 fn made(folder: &Folder, name: &str, options: &[&str]) -> (String, String) {
     let path = folder.path().join(name).to_str().expect("text").to_owned();
     let output = tidemill().arg("key").args(options).arg(&path).output().expect("starts");
@@ -41,7 +42,7 @@ fn keys_are_printed_or_written_for_their_owner_alone() {
     assert_eq!(text.len(), 65);
     let (path, public) = made(&folder, "node.identity", &["--identity"]);
     assert!(fs::read_to_string(&path).expect("text").contains(public.trim()));
-    // What is there is not replaced.
+    // An existing file is not replaced.
     let again = tidemill().args(["key", &path]).output().expect("starts");
     assert_eq!(status(&again), 1);
     assert!(fs::read_to_string(&path).expect("text").contains(public.trim()));
@@ -94,7 +95,7 @@ fn a_simulation_with_a_key_does_what_it_does_without() {
     assert!(bytes(&sealed) > bytes(&open));
 }
 
-/// A running node, killed when the test ends, however it ends.
+/// A running node, which is killed when the test ends or panics.
 struct Node(Child);
 
 impl Node {
@@ -118,7 +119,8 @@ impl Drop for Node {
     }
 }
 
-/// Waits until so many lines are in a file, while `meanwhile` goes on; false if they do not come.
+/// Waits until a file has this number of lines, while calling `meanwhile`; returns false if it
+/// never has.
 fn wait_for_lines(path: &str, lines: usize, mut meanwhile: impl FnMut()) -> bool {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(20) {
@@ -146,7 +148,7 @@ fn the_summary_counts_what_was_refused() {
     let mut child = child.expect("the program starts");
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
     while child.try_wait().expect("it ends").is_none() {
-        // Until it listens, and after it has ended, nobody is there.
+        // Before the node listens, and after it has ended, the port has no receiver.
         let _ = socket.send_to(b"\x0a\x00", address);
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -201,7 +203,7 @@ fn a_node_that_others_can_reach_needs_a_key_or_leave() {
         assert_eq!(status, 2, "{text}");
         assert!(text.contains("--key FILE") && text.contains("--open"), "{text}");
     }
-    // Connections are no exception.
+    // The same for connections.
     assert_eq!(start("--listen 10.0.0.1:0 --fabric tcp").0, 2);
     for more in ["", "--open", &format!("--key {key}")] {
         let (status, text) = start(&format!("--listen 0.0.0.0:0 {more}"));
@@ -274,14 +276,14 @@ fn replaces_keys(more: &[&str]) {
         }
     };
     wait_until("the keys differ", &|| counts("bad_mac"));
-    // What is no file of keys changes nothing, also on request.
+    // An invalid key file changes nothing, also on request.
     fs::write(&first, "no key\n").expect("written");
     let hang_up = || Command::new("kill").args(["-HUP", &pid]).status().expect("`kill` is there");
     assert!(hang_up().success());
     wait_until("a broken file", &|| counts("keys_refused"));
     assert!(!counts("keys_taken"));
     assert!(fs::read_to_string(&outs[1]).expect("text").lines().count() <= 1);
-    // Both keys, noticed without a signal.
+    // Both keys, detected without a signal.
     fs::write(&first, format!("{old}{new}")).expect("written");
     wait_until("two lines", &|| counts("keys_taken"));
     assert!(wait_for_lines(&outs[1], 5, || {}), "the second line is accepted");

@@ -1,5 +1,5 @@
-//! The robust ring on the real network: a node is killed without notice, and the two others have
-//! each other within six seconds.
+//! The robust ring on the real network: a node is killed, and within six seconds the two others are
+//! each other's successors.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use crate::common::node::free_addresses;
 
 const TIDEMILL: &str = env!("CARGO_BIN_EXE_tidemill");
 
-/// A running node, killed when the test ends, however it ends.
+/// A running node, which is killed when the test ends or panics.
 struct Node {
     address: String,
     child: Child,
@@ -31,7 +31,7 @@ impl Node {
         Node { address: address.to_owned(), child }
     }
 
-    /// What `tidemill query` says of its successor.
+    /// Its successor according to `tidemill query`.
     fn successor(&self) -> String {
         let output = Command::new(TIDEMILL)
             .args(["query", &self.address, "successor", "--timeout", "1"])
@@ -79,7 +79,7 @@ fn a_ring_of_three_survives_a_kill() {
     let start = |address: &String| Node::start(address, &addresses[0]);
     let mut nodes: Vec<Node> = addresses.iter().map(start).collect();
     wait_for_ring(&nodes, Duration::from_secs(20)).expect("a ring of three");
-    // The landmark, of all: dropping it kills it.
+    // The landmark, of all nodes: dropping it kills it.
     drop(nodes.remove(0));
     wait_for_ring(&nodes, Duration::from_secs(6)).expect("a ring of two");
 }

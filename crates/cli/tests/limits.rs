@@ -1,6 +1,6 @@
-//! What users are promised in figures: how long it takes to compile and to start, and that what
-//! is deleted is gone. Times are CPU times of the command, the least of several runs, so that they
-//! say nothing of what else the machine does.
+//! Limits that users are promised: times to compile and to start, and that deleted objects are
+//! freed. Times are CPU times of the command, the least of several runs, so that they do not depend
+//! on the load of the machine.
 
 use crate::common;
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::common::{Folder, tidemill};
 
-/// What code of an unoptimised build may take more, its compiler included.
+/// The slowdown of an unoptimised build, its compiler included.
 const BUILD_FACTOR: u32 = if cfg!(debug_assertions) { 8 } else { 1 };
 
 fn command(arguments: &[&str], file: &Path) -> Child {
@@ -31,7 +31,7 @@ fn command(arguments: &[&str], file: &Path) -> Child {
 fn cpu(mut child: Child) -> (Duration, String) {
     let files = Path::new("/proc").join(child.id().to_string());
     let read = |name: &str| fs::read_to_string(files.join(name)).expect("the child is there");
-    // Who has ended and was not waited for still has its accounts.
+    // A process that has ended and was not waited for still has its statistics.
     while !read("stat").rsplit(") ").next().is_some_and(|state| state.starts_with('Z')) {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -62,7 +62,8 @@ fn hello_takes_twenty_milliseconds_from_start_to_exit() {
     assert!(least < Duration::from_millis(20) * BUILD_FACTOR, "{least:?}");
 }
 
-/// A program of so many lines: components with a monitor, messages, loops, texts, collections.
+/// A program of this number of lines: components with a monitor, messages, loops, texts,
+/// collections.
 fn long_program(lines: usize) -> String {
     let mut text =
         String::from("INTERFACE Ask; { IN Add(n: INTEGER) OUT Sum(n: INTEGER) } END Ask;\n");
@@ -130,7 +131,7 @@ fn ten_thousand_lines_compile_within_a_second() {
     assert!(least < Duration::from_secs(1) * BUILD_FACTOR, "{least:?}");
 }
 
-/// Creates and deletes a ring of nodes so many times; between two of them nothing is alive.
+/// Creates and deletes a ring of nodes `times` times; between two of them no node is alive.
 fn rings(times: u32) -> String {
     format!(
         "INTERFACE Token; IN Pass END Token;
@@ -156,7 +157,7 @@ END Main;
     )
 }
 
-/// `--stats` of a run, whose order of processes repeats.
+/// `--stats` of a run with a repeatable schedule.
 fn stats(program: &str) -> String {
     let folder = Folder::new();
     let file = folder.path().join("ring.com");

@@ -1,10 +1,10 @@
-//! What `--log` lets through: levels, topics, files, places.
+//! Filters of `--log`: levels, topics, files, places.
 
 use crate::common;
 
 use crate::common::{Folder, PING, run, status, stderr};
 
-/// The lines on standard error with this beginning.
+/// The lines on standard error with this prefix.
 fn lines(output: &std::process::Output, beginning: &str) -> Vec<String> {
     let text = stderr(output);
     text.lines().filter(|line| line.starts_with(beginning)).map(str::to_owned).collect()

@@ -26,7 +26,7 @@ fn pipe(folder: &Folder, arguments: &str, input: &[u8]) -> Output {
     let mut stdin = child.stdin.take().expect("piped");
     let input = input.to_vec();
     let writer = std::thread::spawn(move || {
-        // A command that ends early reads no more.
+        // A command that ends early does not read all.
         let _ = stdin.write_all(&input);
     });
     let output = child.wait_with_output().expect("it ends");

@@ -1,5 +1,5 @@
 //! The monitors of `examples/monitor`: beside the programs that they watch from the start, and
-//! installed into them while they run. The scripts are the tests; here is what runs them.
+//! installed while these run. The scripts are the tests, which are run here.
 
 use std::path::PathBuf;
 use std::process::Output;
@@ -20,7 +20,7 @@ fn simulate(script: &str, extra: &[&str]) -> Output {
     run.output().expect("it starts")
 }
 
-/// Chance decides which node sends a token, how long messages take and which node pays which.
+/// Randomness decides which node sends a token, how long messages take and which node pays which.
 #[test]
 fn every_script_holds_under_any_seed() {
     let folder = std::fs::read_dir(root().join(FOLDER)).expect("the folder");
@@ -37,7 +37,7 @@ fn every_script_holds_under_any_seed() {
     }
 }
 
-/// What snapshots stand on: where messages overtake each other the sum is wrong, and is seen to be.
+/// Snapshots rely on ordered messages: with reordering the sum is wrong, which is detected.
 #[test]
 fn a_snapshot_needs_messages_in_order() {
     let output = simulate("test.sim", &["--reorder", "0.3"]);
@@ -45,7 +45,8 @@ fn a_snapshot_needs_messages_in_order() {
     assert!(stderr(&output).contains("audit::"), "{}", stderr(&output));
 }
 
-/// Monitors come and go while what they watch runs on, in the order in which they need each other.
+/// Monitors are installed and removed while the watched program runs, in the order of their
+/// dependencies.
 #[test]
 fn monitors_are_installed_and_taken_away() {
     let folder = Folder::new();
@@ -77,7 +78,7 @@ fn monitors_are_installed_and_taken_away() {
     assert_eq!(status(&tool("uninstall", 0, "audit.olg")), 0);
     assert_eq!(status(&tool("uninstall", 0, "snapshot.olg")), 0);
     assert_eq!(status(&tool("query", 2, "snapshot::taken")), 1);
-    // Money has gone on moving, and does.
+    // Money has been moving, and still is.
     let before = query(1, "account");
     wait_until("the bank goes on", || query(1, "account") != before);
 }

@@ -1,6 +1,6 @@
-//! Programs as users of P2 wrote them, in the syntax of their year: `tests/overlog/sim/NAME.olg`
-//! runs under the command in the first line of `NAME.sim`, with loss and nodes that crash, from
-//! several seeds, and meets what the script expects.
+//! Programs by users of P2, in the syntax of their year: `tests/overlog/sim/NAME.olg` runs under
+//! the command in the first line of `NAME.sim`, with loss and crashes, from several seeds, and
+//! meets the expectations of the script.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Programs of components and the world around them: sockets, signals, pipes, pictures, and a world
-//! without any of these, the simulation.
+//! Programs of components and their environment: sockets, signals, pipes, pictures, and the
+//! simulation, which has none of these.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -12,10 +12,10 @@ use tidemill_support::golden;
 
 use crate::common::{Folder, root, status, stderr, stdout, tidemill};
 
-/// What takes longer hangs.
+/// The time after which a run counts as hung.
 const TIME_MAX: Duration = Duration::from_secs(60);
 
-/// A running program; it is killed when the test ends, however it ends.
+/// A running program, which is killed when the test ends or panics.
 struct Running(Child);
 
 impl Running {
@@ -26,7 +26,7 @@ impl Running {
         Running(command.spawn().expect("the command starts"))
     }
 
-    /// Its exit status, and what it noted.
+    /// Its exit status and notes.
     fn end(mut self) -> (Option<i32>, String) {
         let end = Instant::now() + TIME_MAX;
         let status = loop {
@@ -88,7 +88,7 @@ fn datagrams_come_and_go_whole() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
     socket.set_read_timeout(Some(TIME_MAX)).expect("a time");
     let mut buffer = [0; 2000];
-    // A byte 0 in the middle, none at all, and as many as fit one packet of a network.
+    // A byte 0 in the middle, no bytes, and as many as fit one network packet.
     for data in [b"a\0b".to_vec(), Vec::new(), vec![b'x'; 1400], b"end".to_vec()] {
         socket.send_to(&data, address.trim()).expect("sent");
         let length = socket.recv(&mut buffer).expect("an echo");
@@ -124,7 +124,7 @@ fn signals_end_a_program_that_waits() {
 fn signals_end_a_hot_loop() {
     let (_folder, file) = program("COMPONENT Hot; BEGIN WHILE TRUE DO END END Hot;");
     let running = Running::start(&file, &[]);
-    // It takes signals once it runs: until then they would end it in the usual way.
+    // Waits until its handlers are installed: before, a signal would end it by default.
     let caught = |running: &Running| {
         let text = fs::read_to_string(format!("/proc/{}/status", running.0.id()));
         let text = text.expect("it runs");
@@ -150,7 +150,7 @@ fn who_writes_to_nobody_ends() {
     lines.read_line(&mut line).expect("it writes");
     assert_eq!(line, "and so on\n");
     drop(lines);
-    // As of any filter whose reader has seen enough.
+    // The status of any filter whose reader has closed.
     assert_eq!(running.end(), (Some(0), String::new()));
 }
 
@@ -173,7 +173,7 @@ fn who_sends_faster_than_the_network_takes_waits() {
     let address = listener.local_addr().expect("an address").to_string();
     let running = Running::start(&file, &[&address]);
     let (mut stream, _) = listener.accept().expect("a connection");
-    // Long enough to hand over everything to a system that takes it.
+    // Long enough to write everything, if the system accepted it.
     std::thread::sleep(Duration::from_millis(500));
     let most = running.memory("VmHWM:");
     assert!(most < 80_000, "{most} kB hold 100 MB that nobody has taken");
@@ -211,7 +211,7 @@ fn large_texts_are_written_whole_and_in_order() {
     let output = tidemill().arg("run").arg("--root").arg(folder.path()).arg(&file).output();
     let output = output.expect("the command starts");
     assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("6000001 y\n", ""));
-    // Who ends waits for the rest.
+    // The end waits for the rest of the output.
     let written = fs::read(folder.path().join("large")).expect("the file");
     assert_eq!(written.len(), 6_000_001);
     assert!(
@@ -238,7 +238,7 @@ COMPONENT Painter REQUIRES GraphicView;
 END Painter;
 "#;
 
-/// The picture as lines of runs: how many pixels of which colour; the same line once.
+/// The picture as lines of runs: the number of pixels of each colour; equal lines once.
 fn runs(path: &Path) -> String {
     let file = BufReader::new(fs::File::open(path).expect("a picture"));
     let mut reader = png::Decoder::new(file).read_info().expect("a picture");

@@ -1,4 +1,4 @@
-//! What rules cost, as `explain`, `run`, `sim`, `top` and `query` show it.
+//! The cost of rules in `explain`, `run`, `sim`, `top` and `query`.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Stdio};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Folder, run, status, stderr, stdout, tidemill};
 
-/// Each ask meets three rows of `t`, of which two have one of `u`.
+/// Each `ask` matches three rows of `t`, of which two match one of `u`.
 const JOIN: &str = "materialize(t, infinity, infinity, keys(1, 2)).
 materialize(u, infinity, infinity, keys(1, 2)).
 materialize(some, infinity, infinity, keys(1)).
@@ -153,7 +153,7 @@ fn tools_see_what_rules_cost_while_they_look() {
         command.args(arguments).env("XDG_RUNTIME_DIR", folder.path());
         stdout(&command.output().expect("it starts"))
     };
-    // The first question finds nothing measured, and has it measured.
+    // The first query finds no measurement, and starts one.
     let first = ask(&["query", &address, "sys::rule"]);
     assert!(first.contains("\"r1\", ") && first.ends_with(", null)\n"), "{first}");
     let end = Instant::now() + Duration::from_secs(20);

@@ -2,7 +2,7 @@
 
 use crate::common::{Folder, run, status, stderr, stdout};
 
-/// Two nodes may lead one term, and what a node knows may be nowhere else.
+/// Two nodes may lead one term, and a node may know what no other knows.
 const LEADERS: &str = "\
 materialize(leader, infinity, infinity, keys(1, 2)).
 materialize(backup, infinity, infinity, keys(1, 2)).
@@ -53,7 +53,7 @@ fn tables_of_all_nodes_are_joined_as_they_stand() {
     }
 }
 
-/// What a crashed node had counts no more; what it has after its restart does.
+/// The rows of a crashed node no longer count; those that it has after its restart do.
 #[test]
 fn a_crash_takes_the_rows_of_its_node() {
     let script = "at 1 inject 0 elected(NODE, 7)\nat 2 crash 0\nat 3 inject 2 elected(NODE, 7)\n\
@@ -71,7 +71,7 @@ fn a_crash_takes_the_rows_of_its_node() {
     assert_eq!(of_rule.collect::<Vec<_>>(), expected);
 }
 
-/// A row lies at the node that has it, whichever column says so.
+/// A row belongs to the node that stores it, whichever column has the location.
 #[test]
 fn rows_of_tables_that_lie_at_several_columns_are_told_apart() {
     let rules = "materialize(link, infinity, infinity, keys(1, 2)).
@@ -86,7 +86,7 @@ fn rows_of_tables_that_lie_at_several_columns_are_told_apart() {
     assert_eq!(lines(&text), ["1.000000 SIM i g1 history(\"SIM\", 1, \"n0:1\", \"n1:1\")"]);
 }
 
-/// Nodes do the same with these rules and without.
+/// These rules do not change the behaviour of nodes.
 #[test]
 fn a_run_checks_them_and_does_not_run_them() {
     let folder = Folder::new();

@@ -1,6 +1,6 @@
-//! The protocols of `examples` that have properties: `tidemill test` finds nothing wrong with them
-//! under the faults that it draws by default, and finds each of some mistakes of one line with the
-//! same options. These stand in the second line of `test.sim`.
+//! The protocols of `examples` with properties: `tidemill test` finds no failure under the faults
+//! that it draws by default, and detects each of some one-line mutations with the same options.
+//! These options are in the second line of `test.sim`.
 
 use std::process::Output;
 
@@ -45,7 +45,7 @@ fn nothing_is_wrong_with_them() {
     }
 }
 
-/// A mistake: what is so in a program, and what instead; a seed that finds it, and what that says.
+/// A mutation: a text of a program, and its replacement; a seed that detects it, and the failure.
 struct Mutant {
     example: &'static str,
     right: &'static str,
@@ -73,7 +73,7 @@ fn check(mutants: &[Mutant]) {
 #[test]
 fn mistakes_in_raft_are_found() {
     check(&[
-        // Whoever asks first gets the vote, whatever it lacks.
+        // The first candidate gets the vote, even with an incomplete log.
         Mutant {
             example: "raft",
             right: "last(@N, I, LastTerm), Log >= [LastTerm, I].",
@@ -95,7 +95,7 @@ fn mistakes_in_raft_are_found() {
             seed: 1,
             found: "\"leader lacks\"",
         },
-        // Entries fit behind one of another term.
+        // Entries are appended to one of another term.
         Mutant {
             example: "raft",
             right: "log(@N, I, Before, _),\n    End := I + f_size(Entries).",
@@ -103,7 +103,7 @@ fn mistakes_in_raft_are_found() {
             seed: 1,
             found: "\"leader lacks\"",
         },
-        // A message that comes late changes what is committed.
+        // A late message changes committed entries.
         Mutant {
             example: "raft",
             right: "entry(@N, I, T, Entry, _), commit(@N, C), I > C.",
@@ -124,7 +124,7 @@ fn mistakes_in_raft_are_found() {
 #[test]
 fn mistakes_in_the_replicated_store_are_found() {
     check(&[
-        // What is in the log twice is executed twice.
+        // Duplicate log entries are executed twice.
         Mutant {
             example: "kv",
             right: "Last), I > Last.",
@@ -155,7 +155,7 @@ fn mistakes_in_the_replicated_store_are_found() {
             seed: 2,
             found: "\"two stores\"",
         },
-        // An answer that is lost is lost for good.
+        // A lost answer is not sent again.
         Mutant {
             example: "kv",
             right: "k12 answer(@A, Client, I, Result) :- command(@N, Client, I, _, _, _),\n    \
@@ -198,7 +198,7 @@ fn mistakes_in_the_lock_are_found() {
             seed: 1,
             found: "\"lent twice\"",
         },
-        // Whoever had the lock keeps its place.
+        // The last holder of the lock keeps its place.
         Mutant {
             example: "lock",
             right: "l9 delete waiting(@L, C, _) :- grant(@L, C, _).",
@@ -212,7 +212,7 @@ fn mistakes_in_the_lock_are_found() {
 #[test]
 fn mistakes_in_replicated_data_types_are_found() {
     check(&[
-        // A node that has forgotten its share counts on in it.
+        // A node that has lost its share continues to count in it.
         Mutant {
             example: "crdt",
             right: "s1 self(@N, [N, Id]) :-",
@@ -254,7 +254,7 @@ fn mistakes_in_replicated_data_types_are_found() {
 #[test]
 fn mistakes_in_the_chain_are_found() {
     check(&[
-        // The tail reads its own state, which may be no longer that of the tail.
+        // The tail reads its own state, although it may no longer be the tail.
         Mutant {
             example: "chain",
             right: "c9 request",
@@ -265,7 +265,7 @@ fn mistakes_in_the_chain_are_found() {
             seed: 1,
             found: "register history: no order",
         },
-        // The last server that has all may be taken out.
+        // The last complete server may be removed.
         Mutant {
             example: "chain",
             right: "f_size(f_intersect(Left, Full)) > 0.",
@@ -280,7 +280,7 @@ fn mistakes_in_the_chain_are_found() {
             seed: 3,
             found: "register history: no order",
         },
-        // One that was taken out keeps its entries.
+        // A removed server keeps its entries.
         Mutant {
             example: "chain",
             right: "k10 delete entry(@N, I, _, _, _, _) :- out(@N), \

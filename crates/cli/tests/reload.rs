@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::common::node::{Running, free_addresses, wait_until};
 use crate::common::{Folder, status, stderr, stdout, tidemill};
 
-/// How long each version runs, for so long that a busy machine has read it.
+/// The run time of each version, long enough for a loaded machine to read it.
 pub const EACH: Duration = Duration::from_millis(900);
 
-/// Starts a run that reads its program again when a file of it has changed.
+/// Starts a run that reloads its program when a file has changed.
 pub fn start(folder: &Folder, arguments: &[&str]) -> Child {
     tidemill()
         .args(["run", "--watch"])
@@ -22,15 +22,15 @@ pub fn start(folder: &Folder, arguments: &[&str]) -> Child {
         .expect("starts")
 }
 
-/// What a run wrote, which ends well.
+/// The output of a run, which must succeed.
 pub fn ended(child: Child) -> (String, String) {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     (stdout(&output), stderr(&output))
 }
 
-/// A run of a folder with other files, whose rules are these versions one after the other; what it
-/// wrote.
+/// A run of a folder with other files, whose rules are these versions one after the other; returns
+/// its output.
 fn versions(
     folder: &Folder,
     others: &[&str],
@@ -51,7 +51,7 @@ fn versions(
     (data, notes)
 }
 
-/// Rules are replaced while they run, and tables keep their rows; what is wrong changes nothing.
+/// Rules are replaced while they run, and tables keep their rows; an error changes nothing.
 #[test]
 fn changed_rules_are_replaced_while_they_run() {
     let rules = |word: &str| {
@@ -71,7 +71,7 @@ fn changed_rules_are_replaced_while_they_run() {
     let (data, notes) = ended(child);
     assert!(notes.contains("tidemill: the old program goes on\n"), "{notes}");
     assert!(notes.contains("tidemill: goes on with the new rules\n"), "{notes}");
-    // The count goes on without a gap from one version to the other.
+    // The count continues without a gap from one version to the next.
     let number =
         |line: &str| -> Option<u64> { line.rsplit_once(", ")?.1.strip_suffix(')')?.parse().ok() };
     let counts: Vec<u64> = data.lines().filter_map(number).collect();
@@ -80,7 +80,7 @@ fn changed_rules_are_replaced_while_they_run() {
     assert!(before.is_some() && before < after, "{data}");
 }
 
-/// The entry component is not replaced, which is said; with `--restart` the run starts again.
+/// The entry component is not replaced, which is reported; with `--restart` the run restarts.
 #[test]
 fn what_cannot_be_replaced_starts_the_run_again_on_demand() {
     let folder = Folder::new();
@@ -108,7 +108,7 @@ fn what_cannot_be_replaced_starts_the_run_again_on_demand() {
     assert_eq!(data, "before\nafter\n");
 }
 
-/// Files that both versions name are written on; others end and begin.
+/// Files of both versions stay open; others end and begin.
 #[test]
 fn files_go_on() {
     let folder = Folder::new();
@@ -128,7 +128,7 @@ fn files_go_on() {
     assert_eq!(words("new.csv"), "after end");
 }
 
-/// Adds up what it is given, and says so when it ends.
+/// Sums its input, and prints the sum when it ends.
 const ADDER: &str = "
 INTERFACE Adding;
   { IN Add(key: TEXT; n: INTEGER) { OUT Sum(key: TEXT; sum: INTEGER) } OUT Done }
@@ -153,8 +153,8 @@ fn sums(data: &str) -> Vec<u64> {
     data.lines().filter_map(number).collect()
 }
 
-/// Instances of a stage that is the same live on, those of others end, and a stage over a table has
-/// an instance for each row that is there already.
+/// Instances of unchanged stages stay, those of others end, and a new stage over a table has an
+/// instance for each existing row.
 #[test]
 fn instances_of_a_stage_live_on() {
     let folder = Folder::new();
@@ -166,7 +166,7 @@ fn instances_of_a_stage_live_on() {
              r1 add(@N, \"one\", {n}) :- periodic(@N, E, 0.05).
              stage(\"cl:Adder\", add, sum, {keys}).
              w1 shown(@N, K, S) :- sum(@N, K, S). watchmod(shown, \"h\").",
-            // The second relation, so that numbers of relations are others.
+            // An additional relation, so that the numbers of relations change.
             if n == 1 { "" } else { "m1 more(@N, 1) :- periodic(@N, E, 100)." }
         )
     };
@@ -178,7 +178,7 @@ fn instances_of_a_stage_live_on() {
         w1 shown(@N, K, S) :- sum(@N, K, S). watchmod(shown, \"h\").";
     let (data, notes) = versions(&folder, &[&adder], &[&first, &second, &third, fourth], &[]);
     let sums = sums(&data);
-    // It has counted on from the ones to the thousands, and begun anew with other keys.
+    // It continued from the ones to the thousands, and restarted with other keys.
     let thousands = sums.iter().position(|sum| *sum >= 1000).expect("the second version");
     assert!(thousands > 3 && sums[thousands] == 1000 + sums[thousands - 1], "{data}{notes}");
     let anew = sums.iter().position(|sum| *sum == 1000).expect("the third version");
@@ -189,7 +189,7 @@ fn instances_of_a_stage_live_on() {
     assert!(ended[0].ends_with(&format!("ended at {}", sums[anew - 1])), "{data}");
 }
 
-/// A component hears of the events of other rules without asking anew.
+/// A component receives the events of other rules without a new request.
 #[test]
 fn components_hear_of_other_rules() {
     let folder = Folder::new();
@@ -225,7 +225,7 @@ fn components_hear_of_other_rules() {
     assert!(numbers.last().is_some_and(|last| *last > 5000), "{data}");
 }
 
-/// Packets go where other rules send them; those that wait for a verdict keep their numbers.
+/// Verdicts of new rules take effect; packets that wait for a verdict keep their numbers.
 #[test]
 fn packets_go_where_other_rules_send_them() {
     let folder = Folder::new();
@@ -250,11 +250,11 @@ fn packets_go_where_other_rules_send_them() {
     };
     let (all, a, b) = (packets("link src"), packets("link app.a"), packets("link app.b"));
     assert!(a > 100 && b > 100, "{notes}");
-    // The last may be on its way.
+    // The last ones may be in transit.
     assert!(a + b <= all && all - (a + b) <= 64, "{notes}");
 }
 
-/// Rules that say what settings are begin to, and when they go the files of the graph count.
+/// Settings of new rules take effect, and when they are removed those of the graph's files return.
 #[test]
 fn settings_follow_the_rules() {
     let folder = Folder::new();
@@ -272,7 +272,7 @@ fn settings_follow_the_rules() {
     assert_eq!(changed, 3, "{notes}");
 }
 
-/// Rules and components read messages by other schemas, and what an app decodes follows.
+/// Rules, components and apps decode messages by new schemas.
 #[test]
 fn schemas_are_replaced() {
     let folder = Folder::new();
@@ -321,19 +321,19 @@ fn schemas_are_replaced() {
     folder.file("a.proto", &schema("c").replace("int32 a = 1", "int32 a = 1 [default = 5]"));
     let (data, notes) = ended(child);
     assert!(notes.contains("goes on with the new rules"), "{notes}");
-    // The old message has no `c` to its end, the next has.
+    // The old message lacks `c`, the next has it.
     assert!(data.contains("\n5\n") && data.contains("c is set\n3\n"), "{data}{notes}");
     for word in ["shown", "seen", "fields"] {
         assert!(data.lines().filter(|line| line.contains(word)).count() > 20, "{data}");
     }
-    // Counts go on.
+    // Counters continue.
     let passed = notes.lines().find(|line| line.starts_with("border proto:p.M: passed"));
     let passed = passed.and_then(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok());
     assert!(passed.is_some_and(|passed| passed > 35), "{notes}");
 }
 
-/// Rules that know of newer rules install these, at each node of a network; what is wrong changes
-/// nothing, and what is gone is taken away.
+/// Rules install newer versions of rules at each node of a network; an error changes nothing, and
+/// deleted rules are removed.
 #[test]
 fn rules_spread_rules() {
     let folder = Folder::new();
@@ -371,14 +371,14 @@ fn rules_spread_rules() {
         let greets = format!(", {word:?})");
         wait_until(word, || nodes.iter().all(|node| says(node, &greets)));
     }
-    // It has mistakes: all know it, and say so, and greet as before.
+    // It has errors: all nodes get it, report that, and greet as before.
     release(3, "g1 greet(@N :- ");
     wait_until("unfit", || nodes.iter().all(|node| says(node, "unfit(")));
     let lines = nodes.iter().map(Running::lines).collect::<Vec<_>>();
     wait_until("they go on", || nodes.iter().zip(&lines).all(|(node, was)| node.lines() > was + 5));
     let refused = nodes.iter().map(|node| node.counter("border/program::rules/refused"));
     assert_eq!(refused.collect::<Vec<_>>(), [1, 1, 1]);
-    // No rules are rules, too.
+    // An empty version is valid, too.
     release(4, "");
     wait_until("all are still", || {
         let before = nodes.iter().map(Running::lines).collect::<Vec<_>>();
@@ -387,7 +387,7 @@ fn rules_spread_rules() {
     });
 }
 
-/// A node to which anyone can speak installs nothing that its rules say.
+/// A node that accepts messages from anyone installs nothing by rules.
 #[test]
 fn an_open_node_installs_nothing_by_rules() {
     let folder = Folder::new();
@@ -407,7 +407,7 @@ fn an_open_node_installs_nothing_by_rules() {
     assert!(notes.contains("rules more.olg are not installed: anyone can tell"), "{notes}");
 }
 
-/// What is installed goes with the files as they are now: the graph, too.
+/// An installation uses the current files: the graph, too.
 #[test]
 fn an_installation_takes_the_graph_as_it_is_now() {
     let folder = Folder::new();

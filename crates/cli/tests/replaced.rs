@@ -1,10 +1,10 @@
-//! Components that change while they run: new ones have the new code, those that are there finish
-//! on theirs.
+//! Components that change while they run: new instances run the new code, existing ones finish on
+//! theirs.
 
 use crate::common::Folder;
 use crate::reload::{EACH, ended, start};
 
-/// A run whose components are these versions one after the other; what it wrote.
+/// A run whose components are these versions one after the other; returns its output.
 fn versions(folder: &Folder, components: &[&str], options: &[&str]) -> (String, String) {
     let path = folder.file("a.com", components[0]);
     let over = (EACH * components.len() as u32 + EACH / 2).as_secs_f64().to_string();
@@ -17,7 +17,7 @@ fn versions(folder: &Folder, components: &[&str], options: &[&str]) -> (String, 
     ended(child)
 }
 
-/// A number that answers, kept by Main and made anew for each round.
+/// A component that answers with a number, kept by Main and made anew for each round.
 fn asking(answer: &str) -> String {
     format!(
         "INTERFACE Ask; {{ IN Question OUT Answer(t: TEXT) }} END Ask;
@@ -53,7 +53,7 @@ fn new_components_have_the_new_code() {
     }
 }
 
-/// What cannot go on is said, and changes nothing.
+/// A change that cannot be applied is reported, and changes nothing.
 #[test]
 fn an_interface_in_use_is_kept() {
     let folder = Folder::new();
@@ -64,8 +64,8 @@ fn an_interface_in_use_is_kept() {
     assert!(data.lines().count() > 10 && data.lines().all(|line| line == "first first"), "{data}");
 }
 
-/// An instance of a stage goes on with its key; that of a new key has the new code. What is wrong
-/// with the new one is found where it stands.
+/// An instance of a stage continues with its key; that of a new key runs the new code. Errors of
+/// the new version are reported at their place.
 #[test]
 fn instances_of_stages_finish_on_their_code() {
     let folder = Folder::new();

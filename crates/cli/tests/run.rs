@@ -39,8 +39,8 @@ impl Nodes {
         tidemill().arg("query").arg(address).args(arguments).output().expect("starts")
     }
 
-    /// The rows of a table once there are so many: a node that has just started still puts in
-    /// its facts, one turn each.
+    /// The rows of a table once there are `count`: a node that has just started is still inserting
+    /// its facts, one per turn.
     fn rows(&self, node: usize, table: &str, count: usize) -> String {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -53,7 +53,7 @@ impl Nodes {
         }
     }
 
-    /// Sends a signal and gives what was noted until the end.
+    /// Sends a signal; returns the notes up to the end.
     fn end(mut self, signal: &str) -> (Option<i32>, String) {
         let id = self.child.id().to_string();
         let sent = Command::new("kill").args([signal, &id]).status().expect("kill");
@@ -96,10 +96,10 @@ fn nodes_talk_over_connections() {
     let output = run(&format!("run {file} --nodes 3 --fabric tcp --for 2.5"));
     assert_eq!(status(&output), 0);
     let text = stdout(&output);
-    // Each node twice, but for the landmark, whose answer to itself takes no time both times.
+    // Each node twice, except for the landmark, whose answers to itself take no time.
     assert_eq!(text.lines().filter(|line| line.contains(" i - roundTrip(")).count(), 5, "{text}");
     let notes = stderr(&output);
-    // Two nodes ping the landmark twice and get as many answers.
+    // Two nodes ping the landmark twice and get two answers each.
     assert!(notes.contains(" turns; 8 messages ("), "{notes}");
     assert!(!notes.contains("dropped"), "{notes}");
 }

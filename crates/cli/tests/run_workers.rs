@@ -1,4 +1,4 @@
-//! A run of rules on several workers: its nodes are as those of one.
+//! A run of rules on several workers: its nodes behave as with one.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use crate::common::{Folder, stderr, stdout, tidemill};
 
 const NODES: usize = 5;
 
-/// Each node counts the answers to its questions, which go round all nodes.
+/// Each node counts the answers to its requests, which visit all nodes.
 const PROGRAM: &str = "\
 materialize(member, infinity, infinity, keys(2)).
 materialize(heard, infinity, infinity, keys(2)).
@@ -59,7 +59,7 @@ impl Run {
         fs::read_to_string(&self.running.out).unwrap_or_default()
     }
 
-    /// Waits until the process has ended; its status.
+    /// Waits until the process has ended; returns its status.
     fn ended(&mut self) -> Option<i32> {
         let child = &mut self.running.child;
         wait_until("it ends", || child.try_wait().expect("a child").is_some());
@@ -74,7 +74,7 @@ fn nodes_of_all_workers_talk_and_print() {
         let printed = run.printed();
         run.addresses.iter().all(|node| printed.contains(&format!(" i - heard(\"{node}\", ")))
     });
-    // Whole lines, whoever wrote them.
+    // Lines of different workers are not mixed.
     for line in run.printed().lines() {
         assert!(line.contains(" i - heard(\"") && line.ends_with(')'), "{line}");
     }
@@ -105,7 +105,7 @@ fn tools_ask_any_node() {
     assert!(stderr(&wrong).contains("nothing_of_that_name"), "{}", stderr(&wrong));
 }
 
-/// Rules come and go at the nodes of all workers, and a version that is wrong at none.
+/// Rules are installed and removed at the nodes of all workers, and an invalid version at none.
 #[test]
 fn rules_come_and_go_at_all_workers() {
     let run = Run::start(&[]);
@@ -161,7 +161,7 @@ fn long_answers_come_whole() {
     }
 }
 
-/// The first worker reads the files of keys, and tells the others.
+/// The first worker reads the key files, and passes the keys to the others.
 #[test]
 fn keys_are_replaced_once_at_each_node() {
     let keys = Folder::new();
@@ -176,7 +176,7 @@ fn keys_are_replaced_once_at_each_node() {
         names.map(|name| run.running.counter(&name)).collect::<Vec<u64>>()
     };
     wait_until("all nodes have them", || taken().iter().all(|count| *count > 0));
-    // The counters are shown once a second, and files are looked at every two.
+    // Counters are published once a second, and files checked every two.
     std::thread::sleep(Duration::from_millis(3500));
     assert_eq!(taken(), [1; NODES]);
     run.running.signal("HUP");
@@ -212,7 +212,7 @@ fn figures_are_of_all() {
     assert!(text.contains("5 nodes (5 alive)"), "{text}");
 }
 
-/// What one worker has to do is done by one, and the run says so.
+/// A program that needs a single worker runs on one, and the run reports that.
 #[test]
 fn a_program_with_more_than_rules_has_one_worker() {
     let folder = Folder::new();

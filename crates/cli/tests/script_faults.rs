@@ -1,9 +1,9 @@
-//! Faults of scripts: clocks, pauses, slow nodes, single messages, and what must be gone after all
-//! of them.
+//! Faults of scripts: clocks, pauses, slow nodes, single messages, and rows that must be gone after
+//! all of them.
 
 use crate::common::{Folder, run, status, stderr, stdout};
 
-/// The data lines, the status and what was said of a simulation of these rules by this script.
+/// The data lines, the status and the notes of a simulation of these rules under this script.
 fn simulated(rules: &str, script: &str, options: &str) -> (Vec<String>, i32, String) {
     let folder = Folder::new();
     let (file, script) = (folder.file("a.olg", rules), folder.file("a.sim", script));
@@ -98,7 +98,7 @@ fn a_partition_may_be_of_one_way() {
     assert!(lines[0].ends_with(", 1)") && lines[0].contains(" c - ping("), "{lines:?}");
 }
 
-/// A node is unsettled until it is told that it is not.
+/// A node is unsettled until it gets a message that clears that.
 const UNSETTLED: &str = "\
 materialize(unsettled, infinity, infinity, keys(1, 2)).
 u1 unsettled(@N, K) :- begin(@N, K).
@@ -110,7 +110,7 @@ export(begin). export(done).
 fn what_is_unsettled_must_be_gone_when_faults_are_over() {
     let before = "at 1 inject 0 begin(NODE, 7)\n";
     let cases = [
-        // Faults end at 7, all must be settled from 9 to 10.
+        // Faults end at 7, all rows must be gone from 9 to 10.
         ("--settle 2", "", Some("9.000000 n0:1: unsettled(\"n0:1\", 7) since 1.000000")),
         ("--settle 2", "at 8.9 inject 0 done(NODE, 7)\n", None),
         ("", "", None),
@@ -166,13 +166,13 @@ fn settling_needs_a_table_and_time() {
     assert_eq!(status(&output), 0, "{}", stdout(&output));
     let failing = folder.file("c.olg", &format!("{UNSETTLED}unsettled(NODE, 1).\n"));
     let output = run(&format!("test {failing} --for 30 --seeds 1..3 --faults churn --no-shrink"));
-    // A third of the run, 10 s, is the default; 15 s before the end nodes come back.
+    // A third of the run, 10 s, is the default; 15 s before the end crashed nodes restart.
     let text = stdout(&output);
     assert_eq!(text.matches(" 25.000000 n0:1: unsettled(").count(), 3, "{text}");
     assert_eq!(text.matches(" --settle 10").count(), 3, "{text}");
 }
 
-/// What is drawn follows from the seed, with several workers too.
+/// Drawn faults follow from the seed, with several workers too.
 #[test]
 fn workers_have_the_faults_of_one() {
     let rules = format!("{PING}t1 go(@N, K) :- periodic(@N, _, 0.3), K := f_now().\n");

@@ -1,4 +1,4 @@
-//! Nodes with a key that talk over connections: strangers and attackers on the way come to nothing.
+//! Nodes with a key that use connections: strangers and attackers on the path achieve nothing.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::common::node::{Running, free_addresses, wait_until};
 use crate::common::{Folder, status, stdout, tidemill};
 
-/// A node that says how many answers it has had, and how many questions.
+/// A node that prints the number of received answers and requests.
 const COUNTER: &str = "\
 materialize(pongs, infinity, 1, keys(1)).
 pongs(NODE, 0).
@@ -33,7 +33,7 @@ impl Fleet {
         Fleet { folder, program, key }
     }
 
-    /// Starts a node that asks the landmark; `more` are further options.
+    /// Starts a node that queries the landmark; `more` are further options.
     fn start(&self, name: &str, address: &str, landmark: &str, more: &[&str]) -> Running {
         let landmark = format!("LANDMARK=\"{landmark}\"");
         let mut arguments = vec![&*self.program, "--listen", address, "-D", &landmark];
@@ -47,7 +47,7 @@ impl Fleet {
     }
 }
 
-/// Makes a key or identity; its path and what was printed.
+/// Makes a key or identity; returns its path and the output.
 fn made(folder: &Folder, name: &str, options: &[&str]) -> (String, String) {
     let path = folder.path().join(name).to_str().expect("text").to_owned();
     let output = tidemill().arg("key").args(options).arg(&path).output().expect("starts");
@@ -59,7 +59,7 @@ fn framed(frame: &[u8]) -> Vec<u8> {
     [&(frame.len() as u32).to_le_bytes(), frame].concat()
 }
 
-/// Sends bytes to a node as a stranger; returns what it answers before it closes the connection.
+/// Sends bytes to a node as a stranger; returns its reply up to the end of the connection.
 fn exchange(address: &str, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
@@ -84,7 +84,7 @@ fn a_fleet_talks_over_connections_while_strangers_attack_and_one_restarts() {
     let open = fleet.start("open", &at[3], &at[0], &["--fabric", "tcp"]);
     wait_until("the member is answered", || member.lines() > 20);
     let before_kib = landmark.resident_kib();
-    // Three hundred that say nothing.
+    // Three hundred silent connections.
     let silent: Vec<TcpStream> =
         (0..300).map(|_| TcpStream::connect(&at[0]).expect("it listens")).collect();
     for _ in 0..20 {
@@ -140,12 +140,11 @@ fn a_node_that_is_not_in_the_list_or_has_another_identity_is_refused() {
     assert_eq!(landmark.logged(" is refused: wrong_identity"), 1);
 }
 
-/// What an attacker on the way makes of what is sent to a node: the number of the connection, that
-/// of the bytes read, and these.
+/// The attacker's modification of data sent to a node: gets the number of the connection, that of
+/// the read, and the bytes.
 type Meddle = dyn Fn(usize, usize, &mut Vec<u8>) + Send + Sync;
 
-/// Carries connections to a node; what is sent to it passes `meddle` and is recorded, connection by
-/// connection.
+/// Relays connections to a node; data sent to it passes `meddle` and is recorded by connection.
 fn proxy(back: &str, meddle: Arc<Meddle>) -> (String, Arc<Mutex<Vec<Vec<u8>>>>) {
     let front = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = front.local_addr().expect("an address").to_string();
@@ -184,14 +183,14 @@ fn copy([mut from, mut to]: [TcpStream; 2], change: &mut dyn FnMut(&mut Vec<u8>)
     let _ = to.shutdown(std::net::Shutdown::Both);
 }
 
-/// A node behind an attacker, and one that talks to it.
+/// A node behind an attacker, and a client node.
 fn through(fleet: &Fleet, meddle: Arc<Meddle>) -> (Running, Running, Arc<Mutex<Vec<Vec<u8>>>>) {
     let at = free_addresses(2);
     let (front, recorded) = proxy(&at[0], meddle);
     let named = ["--fabric", "tcp", "--key", &fleet.key, "--address", &front];
     let landmark = fleet.start("landmark", &at[0], &front, &named);
     wait_until("it listens", || TcpStream::connect(&at[0]).is_ok());
-    // Nothing listens where it says: all goes over the connections that it makes.
+    // It is not reachable under its name, so all goes over the connections that it makes.
     let named = ["--fabric", "tcp", "--key", &fleet.key, "--address", "127.0.0.1:1"];
     let member = fleet.start("member", &at[1], &front, &named);
     (landmark, member, recorded)
@@ -217,7 +216,7 @@ fn a_recorded_connection_cannot_be_played_again() {
     assert_eq!(landmark.logged(" is refused: unknown_session"), 1);
 }
 
-/// Where a node listens, which its name does not say.
+/// The address where a node listens, which differs from its name.
 fn landmark_address(landmark: &Running) -> String {
     let line = std::fs::read(format!("/proc/{}/cmdline", landmark.child.id())).expect("it runs");
     let mut words = line.split(|&byte| byte == 0).skip_while(|word| *word != b"--listen");
@@ -230,7 +229,7 @@ fn what_is_changed_or_cut_on_the_way_costs_a_connection_and_changes_nothing() {
     let fleet = Fleet::new();
     let done = Arc::new(AtomicUsize::new(0));
     let attacks = done.clone();
-    // Of each of the first connections, another piece is harmed in another way.
+    // In each of the first connections, another read is damaged in another way.
     let meddle = move |connection: usize, piece: usize, bytes: &mut Vec<u8>| {
         if connection < 8 && piece == connection + connection / 4 {
             attacks.fetch_add(1, Ordering::Relaxed);
@@ -249,7 +248,7 @@ fn what_is_changed_or_cut_on_the_way_costs_a_connection_and_changes_nothing() {
     let reasons = ["/bad_seal", "/out_of_order", "/replayed", "/bad_mac", "/frame_too_long"];
     let refused: u64 = reasons.iter().map(|reason| landmark.counter(reason)).sum();
     assert!(refused >= 3, "{refused}");
-    // Nothing that came through is no tuple of the member.
+    // No damaged data reached the tuples of the member.
     for reason in ["/malformed", "/not_exported", "/no_relation", "/unknown_relation"] {
         assert_eq!(landmark.counter(reason), 0, "{reason}");
     }

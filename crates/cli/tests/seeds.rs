@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::{Folder, run, status, stderr, stdout, tidemill};
 
-/// Pings the landmark, which takes a ping that comes twice for a mistake.
+/// Pings the landmark, where a duplicated ping is a violation.
 const TWICE: &str = "\
 materialize(seen, infinity, infinity, keys(2, 3)).
 p1 ping(@Peer, Node, E) :- periodic(@Node, E, 1), Peer := LANDMARK.
@@ -13,13 +13,13 @@ p2 violation(@N, From, E) :- ping(@N, From, E), seen(@N, From, E).
 p3 seen(@N, From, E) :- ping(@N, From, E).
 ";
 
-/// The commands that a test has printed.
+/// The commands printed by a test.
 fn commands(text: &str) -> Vec<&str> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("  tidemill "));
     lines.filter(|line| line.contains(" --seed ")).collect()
 }
 
-/// Runs a command line that was printed for a shell, of words without blanks.
+/// Runs a printed command line whose words have no blanks.
 fn again(command: &str) -> Output {
     let words = command.split(' ').map(|word| word.trim_matches('\''));
     tidemill().args(words).output().expect("the command starts")
@@ -40,7 +40,7 @@ fn each_failure_has_the_command_that_repeats_it() {
         assert!(command.contains("--duplicate 0."), "{command}");
         let output = again(command);
         assert_eq!(status(&output), 1, "{command}");
-        // What the run said of it stands before the command.
+        // The notes of the run precede the command.
         let said = stderr(&output);
         let violation = said.lines().find(|line| line.contains("violation(")).expect("one");
         assert!(text.contains(&format!("\n  {violation}\n")), "{violation}\n{text}");
@@ -58,7 +58,7 @@ fn each_failure_has_the_command_that_repeats_it() {
     assert!((2..=4).all(|count| nodes.contains(&count)), "{nodes:?}");
 }
 
-/// What is printed follows from the seeds, whoever runs them in which order.
+/// The output follows from the seeds, independent of workers and their order.
 #[test]
 fn workers_change_nothing() {
     let folder = Folder::new();
@@ -88,7 +88,7 @@ fn workers_change_nothing() {
         assert!(note.contains(": violation("), "{note}");
         assert!(failure["command"].as_str().is_some_and(|it| it.starts_with("tidemill sim ")));
     }
-    // A seed by itself does what it does among others.
+    // A seed gives the same alone and among others.
     let seed = failures[0]["failure"]["seed"].to_string();
     assert!(of(&seed, 1).starts_with(one.lines().next().expect("a line")));
 }
@@ -112,7 +112,7 @@ fn a_script_is_part_of_each_run() {
     let file = folder.file("go.olg", rules);
     let script = folder.file("go.sim", END);
     let output = run(&format!("test {file} --nodes 2..3 --script {script} --seeds 1..20"));
-    // A node that is away then has not gone.
+    // A node that is down then has not disappeared.
     let text = stdout(&output);
     assert_eq!(status(&output), 1, "{text}");
     for command in commands(&text) {
@@ -121,7 +121,7 @@ fn a_script_is_part_of_each_run() {
     }
     let calm = format!("test {file} --nodes 2 --script {script} --seeds 1..20 --faults loss");
     assert_eq!(status(&run(&calm)), 0);
-    // It has to fit all runs.
+    // The script must fit all runs.
     let output = run(&format!("test {file} --nodes 1..3 --script {script}"));
     assert_eq!(status(&output), 1);
     let unknown = format!("{script}:1:13: error[unknown-node]");
@@ -160,7 +160,7 @@ fn programs_of_all_kinds_are_tested() {
     assert_eq!(status(&again(commands(&command)[0])), 1);
 }
 
-/// Options of a folder: those of the section `test`; of `sim` what stands for devices alone.
+/// Options of a folder: those of the section `test`, and the devices of `sim`.
 #[test]
 fn a_folder_has_options_for_tests() {
     let folder = Folder::new();
@@ -243,7 +243,7 @@ fn a_signal_ends_a_test_with_its_summary() {
     }
 }
 
-/// What is found is a script of which nothing can be left out, and which needs no seed.
+/// A failure is shrunk to a minimal script, which needs no seed.
 #[test]
 fn a_failure_is_shrunk_to_what_it_takes() {
     let folder = Folder::new();
@@ -275,8 +275,8 @@ fn a_failure_is_shrunk_to_what_it_takes() {
     }
 }
 
-/// A tuple of a script goes to another node in all its columns, and a partition loses the nodes
-/// that are not there.
+/// A tuple of a script is moved to another node in all its columns, and a partition drops nodes
+/// that do not exist.
 #[test]
 fn actions_of_a_script_move_to_other_nodes() {
     let folder = Folder::new();
@@ -334,7 +334,7 @@ fn coverage_says_what_no_run_has_done() {
     assert_eq!((&rule["rule"]["fired"], &rule["rule"]["derived"]), (&0.into(), &0.into()));
 }
 
-/// A mistake that a property notices is found, one that nothing notices survives.
+/// A mutant that violates a property is found, one that violates none survives.
 #[test]
 fn mutants_are_found_or_survive() {
     let folder = Folder::new();

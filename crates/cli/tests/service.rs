@@ -1,4 +1,4 @@
-//! Runs as services: another user than root, an end in order, what the manager is told, logs as
+//! Runs as services: another user than root, an orderly end, notifications of the manager, logs as
 //! JSON.
 
 use std::fs;
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Folder, PING, run, skipped, status, stderr, stdout, tidemill};
 
-/// How long anything may take where other tests take the processor, too.
+/// The time limit of each step on a machine that runs other tests, too.
 const END_MAX: Duration = Duration::from_secs(30);
 
-/// How long a run has for its first turns before it is told to end.
+/// The time for the first turns of a run before it is stopped.
 const BEGUN: Duration = Duration::from_millis(1500);
 
 fn signal(child: &Child, name: &str) {
@@ -23,7 +23,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.expect("`kill` is there").success(), "the run has ended by itself");
 }
 
-/// Starts a run with one node, and gives the address that it notes.
+/// Starts a run with one node, and returns the noted address.
 fn start(command: &mut Command) -> (Child, String, BufReader<std::process::ChildStderr>) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
     let mut notes = BufReader::new(child.stderr.take().expect("piped"));
@@ -60,7 +60,7 @@ fn every_line_on_standard_error_is_an_object() {
     for target in ["tidemill", "node", "fleet"] {
         assert!(targets.iter().any(|one| one == target), "{target}: {targets:?}");
     }
-    // Findings about sources, too.
+    // Findings about sources are objects, too.
     let wrong = folder.file("wrong.olg", "r1 a(@N, X) :- b(@N).\n");
     let output = run(&format!("check {wrong} --log json"));
     assert_eq!(status(&output), 1);
@@ -70,7 +70,7 @@ fn every_line_on_standard_error_is_an_object() {
     assert_eq!(value["fields"]["code"], "unbound-variable", "{first}");
 }
 
-/// Reads states until one is `wanted`; gives those before it.
+/// Reads states until one is `wanted`; returns those before it.
 fn wait_for(socket: &UnixDatagram, wanted: &str) -> Vec<String> {
     socket.set_read_timeout(Some(END_MAX)).expect("a timeout");
     let mut before = Vec::new();
@@ -103,7 +103,7 @@ fn the_manager_hears_of_ready_watchdog_and_stopping() {
         command.env("NOTIFY_SOCKET", &name).env("WATCHDOG_USEC", "100000");
         let (mut child, address, _notes) = start(&mut command);
         assert_eq!(wait_for(&socket, "READY=1"), [""; 0]);
-        // What it says it listens on is bound.
+        // The noted address is bound.
         let port = address.strip_prefix("localhost:").expect("loopback");
         assert!(std::net::UdpSocket::bind(format!("127.0.0.1:{port}")).is_err(), "{address}");
         wait_for(&socket, "WATCHDOG=1");
@@ -112,7 +112,7 @@ fn the_manager_hears_of_ready_watchdog_and_stopping() {
         wait_for(&socket, "STOPPING=1");
         assert_eq!(child.wait().expect("ends").code(), Some(0));
     }
-    // A watchdog of another process is none of ours, and no socket is an error.
+    // The watchdog of another process is ignored, and a missing socket is an error.
     let mut command = tidemill();
     command.args(["run", &rules, "--nodes", "1", "--for", "0.1"]);
     let output = command.env("NOTIFY_SOCKET", "/nowhere/notify").output().expect("starts");
@@ -140,7 +140,7 @@ fn root_is_given_up_for_ever() {
     command.args(["run", &file, "--listen", "localhost:1", "--user", "4711:4712"]);
     command.env("NOTIFY_SOCKET", &socket_path).stderr(Stdio::piped()).stdout(Stdio::null());
     let mut child = command.spawn().expect("starts");
-    // Port 1 needed root; ready, it has it, and is root no more.
+    // Port 1 needed root; when ready, the run has it, and is no longer root.
     wait_for(&socket, "READY=1");
     let tasks = fs::read_dir(format!("/proc/{}/task", child.id())).expect("its threads");
     let mut threads = 0;
@@ -158,9 +158,9 @@ fn root_is_given_up_for_ever() {
         assert_eq!(groups.map(str::trim), Some("4712"), "{text}");
         threads += 1;
     }
-    // The one that looks after signals began before.
+    // The thread that handles signals was started before.
     assert!(threads > 1, "{threads}");
-    // That user and root can ask it, and nobody else.
+    // That user and root can connect, and no others.
     let program = folder.path().join("tidemill");
     fs::copy(tidemill().get_program(), &program).expect("copied");
     let query = |uid: u32| {
@@ -180,7 +180,7 @@ fn root_is_given_up_for_ever() {
     assert_eq!((metadata.uid(), metadata.gid(), metadata.mode() & 0o777), (4711, 4712, 0o700));
     signal(&child, "-TERM");
     assert_eq!(child.wait().expect("ends").code(), Some(0));
-    // What a run leaves that was ended by a signal goes with the next start.
+    // Files left by a run that was killed are removed at the next start.
     let output = run(&format!("run {file} --nodes 1 --for 0.1 --user 4711:4712"));
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert!(!own.exists());
@@ -201,7 +201,7 @@ fn what_reliable_links_have_not_delivered_is_delivered_before_the_end() {
     let mut command = tidemill();
     command.args(["run", &file, "--nodes", "1", "--fabric", "reliable"]);
     let (mut hearer, address, _hearer_notes) = start(&mut command);
-    // It does not answer for now.
+    // It does not answer while it is stopped.
     signal(&hearer, "-STOP");
     let landmark = format!("LANDMARK=\"{address}\"");
     let mut command = tidemill();

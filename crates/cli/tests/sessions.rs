@@ -1,5 +1,5 @@
-//! The sessions in the README, the book and the pages of the examples are what the program prints:
-//! each `$` line of a block marked `console` runs, from the root, and what follows it must be its
+//! Console sessions in the README, the book and the pages of the examples show the actual output:
+//! each `$` line of a block marked `console` runs, from the root, and must be followed by its
 //! standard output. `BLESS=1` rewrites the pages.
 
 use std::path::Path;
@@ -9,7 +9,7 @@ use tidemill_support::golden::Golden;
 
 use crate::common::{all_pages, root};
 
-/// What a shell prints for a command, `tidemill` being the program under test.
+/// The shell output of a command, with the program under test as `tidemill`.
 fn output_of(command: &str) -> String {
     let folder = Path::new(env!("CARGO_BIN_EXE_tidemill")).parent().expect("a folder");
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
@@ -22,7 +22,7 @@ fn output_of(command: &str) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The page with the true output behind each command.
+/// The page with the actual output after each command.
 fn rewritten(page: &str) -> (String, usize) {
     let (mut result, mut commands) = (String::new(), 0);
     let mut in_session = false;

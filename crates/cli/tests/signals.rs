@@ -1,4 +1,4 @@
-//! Signals, and turns that would not end.
+//! Signals, and endless turns.
 
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -33,10 +33,10 @@ r3 far(@N, X) :- t(@N, X), t(@N, Y), t(@N, Z), X + Y + Z < 0.
 /// Time that passes without turns.
 const IDLE: &str = "watch(nothing).\n";
 
-/// How long an end may take where other tests take the processor, too; idle, it takes some 100 ms.
+/// The time limit for an end on a machine that runs other tests, too; idle, it takes some 100 ms.
 const END_MAX: Duration = Duration::from_secs(10);
 
-/// Sends a signal after a second and a half; gives what came of it, and how long that took.
+/// Sends a signal after a second and a half; returns the output, and the time to the end.
 fn interrupt(arguments: &[&str], signal: &str) -> (Output, Duration) {
     let child = tidemill()
         .args(arguments)

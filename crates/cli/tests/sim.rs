@@ -195,7 +195,7 @@ fn statistics_go_to_standard_error() {
     assert!(matches!(bytes, Some(Ok(1_000_000..))), "{errors}");
 }
 
-/// A view on another node, which a lease upholds.
+/// A view on another node, which a lease keeps alive.
 const SHIPPED: &str = "\
 materialize(a, infinity, infinity, keys(1, 2)).
 materialize(b, infinity, infinity, keys(1, 2)).
@@ -243,13 +243,13 @@ watchmod(seen, \"i\").
     let lines: Vec<&str> = text.lines().filter(|line| line.contains(" i ")).collect();
     let whole = lines.iter().filter(|line| line.starts_with("0.0") && line.ends_with(", 4)"));
     assert_eq!(whole.count(), 8, "{text}");
-    // Node 2 is dead when node 1 comes back.
+    // Node 2 is down when node 1 restarts.
     let later: Vec<&&str> = lines.iter().filter(|line| line.starts_with("7.0")).collect();
     assert_eq!(later.len(), 2, "{text}");
     assert!(later.iter().all(|line| line.ends_with(", 3)")), "{text}");
 }
 
-/// The tree goes back to what came from outside, on the other node too.
+/// The tree leads back to external input, on the other node too.
 #[test]
 fn a_violation_is_explained() {
     let folder = Folder::new();

@@ -22,14 +22,14 @@ fn sim(arguments: &[&str], workers: u32) -> Output {
         .expect("the program starts")
 }
 
-/// What was written, without how long it took and why there was one worker.
+/// The notes, without the duration and the reason for a single worker.
 fn notes(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let of_run = |line: &&str| !line.contains("simulated in") && !line.contains("one worker only");
     text.lines().filter(of_run).map(|line| format!("{line}\n")).collect()
 }
 
-/// Runs with several workers, and compares with one. Gives what it prints.
+/// Runs with several workers, and compares with one. Returns the output.
 fn compare(arguments: &[&str]) -> String {
     let one = sim(arguments, 1);
     for workers in [2, 3] {
@@ -99,7 +99,7 @@ fn every_stage_of_every_tuple_under_all_faults() {
     }
 }
 
-/// Many nodes do something at the same time, and then a violation is found at several of them.
+/// Many nodes act at the same time, and then several of them find a violation.
 const TIES: &str = r#"
 materialize(seen, infinity, infinity, keys(2)).
 a tick(@N, I) :- periodic(@N, E, 1, 6), I := 1.
@@ -177,7 +177,7 @@ fn a_run_without_an_end_ends_when_nothing_is_left_to_do() {
     assert!(printed.matches(" hop(").count() > 30, "{printed}");
 }
 
-/// What one worker has to do is done by one, who says so.
+/// A simulation that needs a single worker runs on one, and reports that.
 #[test]
 fn one_worker_says_why() {
     let folder = Folder::new();
@@ -199,7 +199,7 @@ fn one_worker_says_why() {
     assert_eq!(why.as_deref(), Some("the program reads sys::turn, which is of all nodes"));
 }
 
-/// A node that never comes to rest moves the clock of all: then one worker does it all.
+/// A node that never rests advances the clock of all: then one worker runs everything.
 #[test]
 fn a_node_that_never_rests() {
     let folder = Folder::new();

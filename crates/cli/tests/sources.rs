@@ -1,4 +1,4 @@
-//! Verbs that look at sources: check, fmt, explain, schema.
+//! Verbs on sources: check, fmt, explain, schema.
 
 use crate::common::{Folder, PING, run, status, stderr, stdout};
 

@@ -21,7 +21,7 @@ fn top(folder: &Folder, arguments: &[&str]) -> Output {
     command.output().expect("it starts")
 }
 
-/// Asks until it says something that is so, at most twenty seconds.
+/// Runs `top` until its output meets a condition, at most twenty seconds.
 fn top_until(folder: &Folder, arguments: &[&str], is_so: impl Fn(&str) -> bool) -> String {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
@@ -35,7 +35,7 @@ fn top_until(folder: &Folder, arguments: &[&str], is_so: impl Fn(&str) -> bool) 
     }
 }
 
-/// The numbers behind the start of the line that begins so.
+/// The numbers of the line with this prefix.
 fn cells(text: &str, start: &str) -> Vec<f64> {
     let line = text.lines().find(|line| line.split_whitespace().next() == Some(start));
     let cells = line.into_iter().flat_map(|line| line.split_whitespace().skip(1));
@@ -76,7 +76,7 @@ fn rates_of_a_graph_are_shown_while_it_runs_and_its_counts_after_a_crash() {
     assert_eq!((status(&none), stdout(&none).as_str()), (1, ""));
     let mut child = start(&folder, &graph, &[]);
     let pid = child.id().to_string();
-    // Once without saying which: it is the only one.
+    // Once without a process: it is the only one.
     let link = "src.output->some.input";
     let text = top_until(&folder, &[], |text| cells(text, link).first() > Some(&500.0));
     assert!(text.starts_with(&format!("process {pid}\n")), "{text}");
@@ -115,7 +115,7 @@ fn rates_of_rules_are_listed() {
     child.wait().expect("ends");
 }
 
-/// Over the node's own port, so from any machine: what its process counts.
+/// Over the node's own port, so from any machine: the counters of its process.
 #[test]
 fn a_node_tells_its_counters() {
     let folder = Folder::new();

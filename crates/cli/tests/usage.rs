@@ -1,4 +1,4 @@
-//! The command line itself: help, versions, mistakes, and output that cannot be written.
+//! The command line itself: help, versions, usage errors, and output that cannot be written.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -86,7 +86,7 @@ fn mistakes_in_the_command_line_have_status_2() {
     }
 }
 
-/// An option that has nothing to act on in the given program is a mistake, and nothing runs.
+/// An option without effect on the given program is a usage error, and nothing runs.
 #[test]
 fn options_without_effect_are_mistakes_in_programs_of_all_kinds() {
     let folder = Folder::new();
@@ -250,7 +250,7 @@ fn a_reader_that_went_away_ends_the_command_in_silence() {
     for arguments in [
         vec!["functions"],
         vec!["explain", &file, "-q"],
-        // Without its reader these would go on for hours.
+        // Without a reader these would run for hours.
         vec!["sim", &file, "--nodes", "3", "--for", "1000000", "-q"],
         vec!["run", &file, "-q", "--listen", "localhost:0"],
     ] {

@@ -1,4 +1,4 @@
-//! `why`: running nodes say how a tuple came to be.
+//! `why`: running nodes explain tuples.
 
 use std::process::Output;
 
@@ -24,8 +24,7 @@ fn asked(folder: &Folder, words: &[&str]) -> Output {
     command.output().expect("it starts")
 }
 
-/// A rule that joins rows of two nodes fails at a condition; the node that is asked has one of
-/// them.
+/// A rule that joins rows of two nodes fails at a condition; the queried node has one of the rows.
 #[test]
 fn the_term_is_named_that_keeps_a_tuple_from_being_there() {
     let folder = Folder::new();
@@ -68,7 +67,7 @@ fn the_term_is_named_that_keeps_a_tuple_from_being_there() {
     assert_eq!(status(&wrong), 2);
 }
 
-/// A script expects a row: the tuple of an event that it has injected is known.
+/// A script expects a row: the event tuple that it has injected is known.
 #[test]
 fn a_simulation_says_why_an_expected_row_is_not_there() {
     let folder = Folder::new();
@@ -91,7 +90,7 @@ fn a_simulation_says_why_an_expected_row_is_not_there() {
     assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
 }
 
-/// Each node is a process of its own, which is asked for what it has done.
+/// Each node is a process of its own, whose record is queried.
 #[test]
 fn a_tuple_is_followed_to_the_node_that_it_came_from() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! Programs on several loops print what they print on one.
+//! Programs on several loops give the same output as on one.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use tidemill_support::cases::{self, Unpacked};
 
 const TIDEMILL: &str = env!("CARGO_BIN_EXE_tidemill");
-/// What takes longer hangs.
+/// The time after which a run counts as hung.
 const TIME_MAX: Duration = Duration::from_secs(60);
-/// Programs at a time.
+/// The number of concurrent programs.
 const THREADS: usize = 4;
 
 fn folder(name: &str) -> PathBuf {
@@ -49,7 +49,7 @@ fn run(
     Ok((output.status.code(), text(&output.stdout), text(&output.stderr)))
 }
 
-/// What differs from what is expected; the notes that stats make are only asked for survivors.
+/// Compares with the expected output; the notes of `--stats` are only checked for survivors.
 fn check(
     file: &Path,
     workers: u32,
@@ -74,7 +74,7 @@ fn check(
     (!good).then_some(what)
 }
 
-/// Runs jobs on a few threads; all that went wrong.
+/// Runs jobs on a few threads; returns all failures.
 fn all<T: Sync>(jobs: &[T], job: impl Fn(&T) -> Option<String> + Sync) {
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
@@ -104,7 +104,7 @@ fn every_feature_is_the_same_on_several_loops() {
     });
 }
 
-/// These run long enough to be spread.
+/// These run long enough for components to migrate.
 #[test]
 fn work_that_is_spread_comes_to_the_same() {
     let sieve = "1229 primes up to 10000, the largest is 9973\n";

@@ -11,7 +11,7 @@ use tidemill::sim::SimOptions;
 fn main() -> ExitCode {
     let files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
 
-    // Whatever is wrong with the files is a diagnostic; without errors there is a program.
+    // Errors in the files are diagnostics; without errors there is a program.
     let program = Program::load(&files, &LoadOptions::default());
     for diagnostic in &program.diagnostics {
         eprint!("{}", program.sources.render(diagnostic));

@@ -1,4 +1,4 @@
-//! Programs of several kinds: packets and components reach the rules of the program, and come back.
+//! Programs of several kinds: packets and components exchange tuples with the rules of the program.
 
 mod flows;
 mod latency;
@@ -21,7 +21,7 @@ src -> rules
 rules -> out
 rules -> copy";
 
-/// All packets go to one end, some to another; one nowhere, and one is no packet.
+/// All packets go to one end, some to another; one to an unknown output, and one is not bytes.
 const RULES: &str = "
 materialize(seen, infinity, infinity, keys(2)).
 r1 seen(@N, Bytes) :- packet(@N, Input, Bytes).
@@ -41,7 +41,7 @@ fn found(program: &Program) -> String {
     program.diagnostics.iter().map(|one| program.sources.render(one)).collect()
 }
 
-/// The message of the first of these errors, the texts of its places, and its help.
+/// The message of the first of these errors, the texts of its labels, and its help.
 fn first_error(
     program: &Program,
     is_one: impl Fn(&Diagnostic) -> bool,
@@ -167,7 +167,7 @@ fn fields_are_columns_and_verdicts_send_the_packets_themselves() {
         counters.iter().find(|(other, _)| **other == name).map(|(_, count)| *count)
     };
     assert_eq!(["events", "verdicts", "stale"].map(count), [Some(5), Some(3), Some(1)]);
-    // What was held has been sent, and all others are gone.
+    // The held packet has been sent, and all others are freed.
     assert_eq!(report.packets.expect("a graph").packets.alive(), 0);
 }
 
@@ -190,7 +190,7 @@ fn fields_have_types_and_names_that_are_checked() {
     assert!(text.contains("it is `packet(@N, Port, Id, Len, Time)`"), "{text}");
 }
 
-/// Settings that rules change: a limit at a time, its deletion, and what does not fit.
+/// Settings that rules change: a limit at a time, its deletion, and invalid ones.
 #[test]
 fn rules_change_settings_of_apps_and_are_told_what_is_refused() {
     let graph = "src :: Generator { frames: [\"hex 01\"], packets: 100000, rate: 1000 }

@@ -1,4 +1,4 @@
-//! Captures bring a time of their own.
+//! Captures with a time of their own.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use tidemill::sim::SimOptions;
 use tidemill::tape::taped;
 use tidemill_apps::capture::{Format, Writer};
 
-/// The first packet, in nanoseconds since the epoch.
+/// The time of the first packet, in nanoseconds since the epoch.
 const BEGIN_NS: i64 = 1_700_000_000_000_000_000;
 
-/// A capture of packets at these times after its beginning, in milliseconds; goes when dropped.
+/// A capture of packets at these times after its beginning, in milliseconds; removed on drop.
 struct Capture(PathBuf);
 
 impl Capture {
@@ -70,7 +70,7 @@ fn run(program: Program, clock: Clock) -> (String, Report) {
     (data.text(), report)
 }
 
-/// An hour of packets, a periodic each second: it takes no hour.
+/// An hour of packets and a periodic each second, which take no hour.
 #[test]
 fn time_is_that_of_the_captures() {
     let capture = Capture::new("hour", &[0, 500, 2000, 2000, 3_600_000]);
@@ -78,7 +78,7 @@ fn time_is_that_of_the_captures() {
     let (text, report) = run(program(RULES, &capture), Clock::Own);
     assert!(began.elapsed().as_secs() < 60);
     assert_eq!(text.matches(" i - seen(").count(), 5, "{text}");
-    // No event comes before its packet, and none later than a millisecond.
+    // No event precedes its packet, and none is later than a millisecond.
     let late: Vec<f64> =
         text.lines().filter(|line| line.contains(" i - seen(")).map(lateness).collect();
     assert!(late.iter().all(|late| (0.0..=0.001).contains(late)), "{late:?}");
@@ -123,7 +123,7 @@ fn a_simulation_has_the_times_of_captures() {
     assert_eq!(simulated(), text);
 }
 
-/// Rounds follow each other; time does not go back.
+/// Rounds follow each other; time does not go backwards.
 #[test]
 fn a_capture_that_is_read_twice_takes_twice_as_long() {
     let capture = Capture::new("twice", &[0, 1000, 5000]);
@@ -139,7 +139,7 @@ fn a_capture_that_is_read_twice_takes_twice_as_long() {
     assert!((10_000_000_000..10_100_000_000).contains(&elapsed), "{elapsed}");
 }
 
-/// A device for which a capture stands brings its packets, and takes those that are sent.
+/// A device replaced by a capture receives its packets, and accepts sent ones.
 #[test]
 fn a_capture_stands_for_a_device() {
     let capture = Capture::new("device", &[0, 20, 2000]);

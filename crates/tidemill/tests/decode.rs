@@ -1,4 +1,4 @@
-//! Messages in packets as events of rules: what crosses, what does not, and what is checked.
+//! Messages in packets as events of rules: valid and invalid messages, and checks at load.
 
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{EngineKind, Listen, PacketOptions, RunOptions};
@@ -25,7 +25,7 @@ fn frame(payload: &str) -> String {
     )
 }
 
-/// Device 7 at 48.5 with 21.5; device 8 without more; cut; a device of 2^63; a frame of ARP.
+/// Device 7 at 48.5 with 21.5; device 8 without more; truncated; a device of 2^63; a frame of ARP.
 fn frames() -> String {
     let payloads = ["080712090900000000004048401d0000ac41", "0808", "08", "0880808080808080808001"];
     let frames: Vec<String> = payloads.iter().map(|payload| frame(payload)).collect();
@@ -134,7 +134,7 @@ fn both_sides_are_shown_of_what_does_not_fit() {
         assert!(text.contains(message), "{settings}:\n{text}");
     }
     assert!(wrong(RULES, "event: \"reading\"").contains("used here"));
-    // What a column holds is known from the schema and from the packet.
+    // The types of columns are known from the schema and from the packet.
     let number = RULES.replace("Device, Latitude, Celsius) :-", "f_strlen(Device), 1, 2) :-");
     let text = wrong(&number, SETTINGS);
     assert!(text.contains("`f_strlen` takes string here, not int64"), "{text}");

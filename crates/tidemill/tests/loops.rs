@@ -1,5 +1,4 @@
-//! Programs of components whose components are given to other loops whenever that can be: they
-//! print what they print on one.
+//! Programs of components with eager migration between loops give the same output as on one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a program on so many loops, eagerly spread if there are several.
+/// Runs a program on this number of loops, with eager migration if there are several.
 fn spread(file: &Path, workers: u32) -> (String, ComponentsEnded) {
     let program = Program::load(&[file.to_owned()], &LoadOptions::default());
     assert!(!program.has_errors(), "{}", file.display());
@@ -30,7 +29,7 @@ fn spread(file: &Path, workers: u32) -> (String, ComponentsEnded) {
     (data.text() + &notes.text(), ended)
 }
 
-/// Programs with what they print, and the folder of those that are cases.
+/// Programs with their expected output, and the folder of those that are cases.
 fn programs() -> (Vec<(PathBuf, String)>, Unpacked) {
     let files = cases::folder("tests/cl/run", 100);
     // Options are for the command.
@@ -70,7 +69,7 @@ fn what_is_spread_prints_the_same() {
     assert!(given > 1000, "only {given} components were given away");
 }
 
-/// How often a program of the benchmarks gives a component from one of two loops to the other.
+/// The number of migrations when a benchmark program runs on two loops.
 fn given(name: &str, arguments: &[&str]) -> u64 {
     let file = root().join("bench/cl").join(name).with_extension("com");
     let program = Program::load(&[file], &LoadOptions::default());

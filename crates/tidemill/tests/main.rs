@@ -1,4 +1,4 @@
-//! The library, as programs embed it.
+//! The library, as used by programs that embed it.
 
 mod borders;
 mod captures;

@@ -1,5 +1,5 @@
-//! Rules and schemas: messages as tuples and back, beside JSON of the same messages; what does not
-//! pass is counted by reason; what does not fit is an error when the program is loaded.
+//! Rules and schemas: messages as tuples and back, compared with JSON of the same messages;
+//! failures are counted by reason; misfits are errors when the program is loaded.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -41,7 +41,7 @@ message All {
 message Pair { string a = 1; int64 b = 2; }
 "#;
 
-/// Files of one program, which go with this.
+/// Files of one program, which are removed on drop.
 struct Files(PathBuf);
 
 impl Files {
@@ -73,7 +73,7 @@ fn program(rules: &str) -> Program {
     Files::new(&[("a.olg", rules), ("demo.proto", SCHEMA)]).load(&["a.olg", "demo.proto"])
 }
 
-/// What is found in a program, without the folder.
+/// The diagnostics of a program, without the folder.
 fn findings(rules: &str) -> String {
     let loaded = program(rules);
     let found = loaded.diagnostics.iter().map(|one| loaded.sources.render(one)).collect::<String>();
@@ -85,7 +85,7 @@ fn findings(rules: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What a simulation of one node prints, and how much of its input was dropped.
+/// The output of a simulation of one node, and the drops of its input.
 fn simulated(rules: &str) -> (String, Vec<(String, u64)>) {
     let loaded = program(rules);
     let found: String = loaded.diagnostics.iter().map(|it| loaded.sources.render(it)).collect();
@@ -99,7 +99,7 @@ fn simulated(rules: &str) -> (String, Vec<(String, u64)>) {
     (printed.join("\n"), report.nodes.expect("nodes").dropped)
 }
 
-/// What a stage yields for the columns of an input, without location.
+/// The output of a stage for the columns of an input, without location.
 fn staged(loaded: &Program, name: &str, columns: &[Value<'_>]) -> Result<OwnedValue, String> {
     let declaration = loaded.rules.operators.find(name).expect("an operator");
     declaration.check(columns).map_err(|failure| failure.to_string())?;
@@ -123,7 +123,7 @@ fn counted(loaded: &Program, border: &str) -> Vec<(String, u64)> {
     counts
 }
 
-/// A value of a field, and what it is in JSON; null: the field is left out there.
+/// A value of a field, and its JSON; `None`: the field is omitted there.
 type Both = (OwnedValue, Option<String>);
 
 fn both(value: Value<'_>, json: impl Into<String>) -> Both {
@@ -189,7 +189,7 @@ fn message(depth: u32) -> BoxedStrategy<Both> {
     };
     let number = |number: f64| both(Value::Double(number), format!("{number:?}"));
     let numbers = (
-        // Halves are the same in both sizes.
+        // Halves are exact in both float sizes.
         (-1e6..1e6f64).prop_map(number),
         (-1000i32..1000).prop_map(move |halves| number(f64::from(halves) / 2.0)),
         prop_oneof![unset(), any::<i32>().prop_map(small)],
@@ -244,7 +244,7 @@ fn schema() -> Schema {
     compile(&["demo.proto"], &Texts::from_iter([("demo.proto", SCHEMA)])).schema.expect("a schema")
 }
 
-/// The message that a text of JSON is, by the table encoder.
+/// The encoding of a message in JSON, by the table encoder.
 fn from_json(schema: &Schema, text: &str) -> Vec<u8> {
     let (mapping, arena) = (Mapping::new(schema), Bump::new());
     let mut message = Message::new(schema, "demo.All").expect("a message");
@@ -274,7 +274,7 @@ proptest! {
         for (fields, json) in messages {
             let values = fields.get().as_seq().expect("a list");
             let bytes = from_json(&schema, &json.expect("a message"));
-            // The columns before the message stay.
+            // The columns before the message are kept.
             let columns = [Value::Str("key"), Value::Bytes(&bytes)];
             let decoded = staged(&loaded, "proto:demo.All", &columns).expect("decoded");
             let mut expected = SeqBuilder::new();
@@ -287,7 +287,7 @@ proptest! {
             let encoded: Vec<Value<'_>> = encoded.get().as_seq().expect("a list").iter().collect();
             prop_assert_eq!(&encoded[0], &Value::Str("key"));
             prop_assert_eq!(encoded[1], Value::Bytes(&bytes));
-            // Functions are the same without other columns.
+            // Functions give the same without other columns.
             let decoded = functions.decode("demo.All", &bytes).expect("decoded");
             prop_assert_eq!(decoded.to_string(), fields.to_string());
             prop_assert_eq!(functions.encode("demo.All", values).expect("encoded"), bytes);
@@ -456,7 +456,7 @@ fn stages_and_functions_in_a_simulation() {
 
 #[test]
 fn what_does_not_fit_is_found_when_it_is_loaded() {
-    // The other side is shown where there is one: lines of the schema.
+    // Errors show the other side if there is one: lines of the schema.
     let stage = |stages: &str| findings(&format!("{stages}\nwatch(pair).\n"));
     assert_eq!(
         stage("stage(\"proto:demo.Pear\", read, pair)."),
@@ -496,7 +496,7 @@ fn what_does_not_fit_is_found_when_it_is_loaded() {
   help: the operator is proto:encode demo.Pair(location, ..., a: null|string, b: null|int64) -> \
          (location, ..., message: bytes)"
     );
-    // A column of a message has its type from the schema.
+    // The column of a message field has its type from the schema.
     let types = "r length(@N, f_strlen(B)) :- pair(@N, A, B).\nread(\"n0:1\", b\"\").";
     assert_eq!(
         findings(&format!("stage(\"proto:demo.Pair\", read, pair).\n{types}")),
@@ -524,7 +524,7 @@ fn without_a_schema_there_are_no_messages() {
         let help = "give the file of the schema, .proto or .fds, beside the rules";
         assert_eq!(one.help.as_deref(), Some(help));
     }
-    // A schema that is wrong is what is wrong.
+    // Errors of a schema are reported as such.
     let loaded = files.load(&["bad.proto", "a.olg"]);
     assert!(loaded.rules.program.is_none());
     let found: String = loaded.diagnostics.iter().map(|it| loaded.sources.render(it)).collect();

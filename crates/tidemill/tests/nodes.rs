@@ -1,4 +1,4 @@
-//! Nodes that have rules, components and a graph, many of them in one simulation.
+//! Nodes with rules, components and a graph, many of them in one simulation.
 
 use tidemill::error::Error;
 use tidemill::program::{LoadOptions, Program};
@@ -72,7 +72,7 @@ fn each_node_has_all_parts() {
     assert_eq!(report.components.expect("components").counts.components.created, 5);
     let links = report.packets.expect("a graph").links;
     assert_eq!(links.iter().map(|(_, link)| link.rx_packets).collect::<Vec<_>>(), [15, 15]);
-    // To the bit.
+    // Bit for bit.
     assert_eq!(simulated(mix(), options(), "").0, text);
 }
 
@@ -177,7 +177,7 @@ END Main;";
     assert!(notes.contains("a.sim:3:1: node 1 has no app nobody that runs"), "{notes}");
 }
 
-/// Rules that ask a component of which there is an instance for each key; it fails now and then.
+/// Rules that use a component with an instance for each key; it fails now and then.
 const ASKING: &str = "
 materialize(answered, infinity, infinity, keys(2, 3)).
 stage(\"cl:Double\", ask, answer, keys(2)).
@@ -209,7 +209,7 @@ fn stages_of_components_live_and_die_with_their_node() {
         let program = load(&[("a.olg", ASKING), ("a.com", ASKED)]);
         let options =
             SimOptions { nodes: 2, end_ns: Some(12_000_000_000), ..SimOptions::default() };
-        // Node 1 is away for some time; an instance at node 0 is killed in its second input.
+        // Node 1 is down for some time; an instance at node 0 is killed in its second input.
         let script = "at 3.2 crash 1\nat 5 restart 1\nat 2.7 kill 0 component Double\n\
                       at 11 expect * answered(NODE, 1, _) count 3";
         simulated(program, options, script)
@@ -227,8 +227,8 @@ fn stages_of_components_live_and_die_with_their_node() {
     assert_eq!(run().0, text);
 }
 
-/// Files that components of a simulation write are in memory: each node has its own over those of
-/// the folder, and finds them again in its next life.
+/// Files written by components of a simulation are in memory: each node has its own over those of
+/// the folder, and keeps them in its next life.
 #[test]
 fn files_of_a_simulation_are_copies() {
     let components = "
@@ -268,7 +268,7 @@ fn files_of_a_simulation_are_copies() {
     std::fs::remove_dir_all(&folder).expect("it is there");
 }
 
-/// What has crossed borders in lives of nodes that are over counts as well.
+/// Counters of borders include the lives of crashed nodes.
 #[test]
 fn counts_of_borders_outlive_crashes() {
     let options = || SimOptions { nodes: 3, end_ns: Some(4_000_000_000), ..Default::default() };

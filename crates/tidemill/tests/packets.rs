@@ -19,13 +19,13 @@ fn load(text: &str) -> Program {
     Program::of_text("test.flow", text, &LoadOptions::default())
 }
 
-/// What is found in a text.
+/// The diagnostics of a text.
 fn found(text: &str) -> String {
     let program = load(text);
     program.diagnostics.iter().map(|one| program.sources.render(one)).collect()
 }
 
-/// Runs a graph for some time at most; what it did, and the notes.
+/// Runs a graph for some time at most; returns its result and the notes.
 fn run_noting(text: &str, engine: EngineKind, end_ms: Option<u64>) -> (PacketsEnded, Vec<String>) {
     assert!(!load(text).has_errors(), "{}", found(text));
     let options = RunOptions {
@@ -41,20 +41,20 @@ fn run_noting(text: &str, engine: EngineKind, end_ms: Option<u64>) -> (PacketsEn
     (report.packets.expect("a graph"), notes.collect())
 }
 
-/// The same of a graph about which there is nothing to note.
+/// Runs a graph that must give no notes.
 fn run(text: &str, engine: EngineKind) -> PacketsEnded {
     let (ended, notes) = run_noting(text, engine, None);
     assert!(notes.is_empty(), "{notes:?}");
     ended
 }
 
-/// Why a graph does not run.
+/// The error of a graph that does not run.
 fn refused(text: &str) -> String {
     assert!(!load(text).has_errors(), "{}", found(text));
     load(text).run(RunOptions::default(), Console::silent()).expect_err("refused").to_string()
 }
 
-/// All packets go to one end, some to another, and some nowhere.
+/// All packets go to one end, some to another, and some to none.
 const RULES: &str = "
 materialize(seen, infinity, infinity, keys(2)).
 r1 seen(@N, Bytes) :- packet(@N, Input, Bytes).
@@ -148,7 +148,7 @@ fn count(ended: &PacketsEnded, app: &str, name: &str) -> u64 {
     counts.iter().find(|(one, _)| one == name).map_or(0, |(_, count)| *count)
 }
 
-/// Two components, one for each way out; the first gets its bytes changed, the second waits.
+/// Two components, one for each output; the first gets modified bytes, the second waits.
 const TWO_WAYS: &str = r#"
 INTERFACE Take; { IN Take(packet: TEXT) } IN Done END Take;
 COMPONENT Late OFFERS Take REQUIRES Packets, SystemTime;
@@ -204,7 +204,7 @@ fn scripts_receive_and_send_in_both_engines() {
     fs::remove_dir_all(folder).expect("removed");
 }
 
-/// Takes a packet a life, and fails at the second.
+/// Takes one packet per life, and fails at the second.
 const FAILS: &str = r#"
 COMPONENT Main REQUIRES Packets;
   VARIABLE packet: TEXT; isSent: BOOLEAN; n: INTEGER;
@@ -239,7 +239,7 @@ fn a_script_that_fails_is_started_again_and_told_with_its_reason() {
 #[test]
 fn a_script_has_so_many_steps_a_breath_and_no_more() {
     let folder = folder("busy-script");
-    // It opens nothing and never rests; the other apps go on.
+    // It opens nothing and never rests; the other apps continue.
     let program = "COMPONENT Main REQUIRES Packets; VARIABLE i: INTEGER;
         ACTIVITY {EXCLUSIVE} WHILE TRUE DO i := (i + 1) MOD 10 END END Main;";
     let graph = scripted(&folder, program, ", steps: 1000", "script -> out");
@@ -272,7 +272,7 @@ fn what_a_script_does_not_take_is_counted() {
     fs::remove_dir_all(folder).expect("removed");
 }
 
-/// Ten packets for each: more than the way out holds.
+/// Ten packets for each: more than the output holds.
 #[test]
 fn what_cannot_leave_is_told_and_counted() {
     let folder = folder("flooding-script");

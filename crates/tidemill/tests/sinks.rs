@@ -1,4 +1,4 @@
-//! Files that rules write: what is wrong with them is found when they are loaded.
+//! Files written by rules: errors are found at load.
 
 use tidemill::program::{LoadOptions, Program};
 

@@ -1,4 +1,4 @@
-//! Tables of the system: rules read what the run does, and nothing is done where none reads it.
+//! System tables: rules read the state of the run, and nothing is done unless a rule reads it.
 
 use tidemill::console::Console;
 use tidemill::program::{LoadOptions, Program};
@@ -41,7 +41,7 @@ fn rules_read_the_apps_links_and_components_of_their_run() {
     }
 }
 
-/// What a simulation prints, and its summary.
+/// The output of a simulation, and its summary.
 fn simulated(rules: &str) -> (String, tidemill::summary::Summary) {
     let program = load(&[("a.olg", rules)]);
     let options = SimOptions { nodes: 2, end_ns: Some(5_500_000_000), ..SimOptions::default() };
@@ -73,11 +73,11 @@ fn nothing_is_done_for_tables_that_no_rule_reads() {
     let (_, plain) = simulated(ticks);
     assert_eq!(plain.turns, 40);
     let (_, read) = simulated(&format!("{ticks} r2 x(@N) :- sys::program(@N, _, _, _)."));
-    // The row of each node comes once, and nothing more.
+    // The row of each node is inserted once, and nothing more.
     assert_eq!(read.turns, 40 + 2 + 2, "{read}");
 }
 
-/// A simulation that reads a table of the system, and has nothing else to do, comes to its end.
+/// A simulation that reads a system table, and has nothing else to do, ends.
 #[test]
 fn a_simulation_without_an_end_ends() {
     let rules = "r1 x(@N, R) :- sys::rule(@N, R, _, _, _). watchmod(x, \"c\").";

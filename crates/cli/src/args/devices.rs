@@ -1,4 +1,4 @@
-//! What stands for devices in a simulation: the option `--device`, and settings.
+//! Simulated devices: the option `--device`, and settings.
 
 use clap::Args;
 use tidemill::devices::SimDevice;
@@ -16,14 +16,14 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// All of them; the command line wins.
+    /// All simulated devices; the command line overrides the settings.
     pub fn all(&self) -> SortedMap<String, SimDevice> {
         let mut all = self.settings.clone();
         self.given.iter().for_each(|(name, device)| drop(all.insert(name.clone(), device.clone())));
         all
     }
 
-    /// Whether one is at a link between nodes, so that the network concerns packet graphs.
+    /// Whether a device is at a link between nodes, so that network options affect packet graphs.
     pub fn has_links(&self) -> bool {
         self.all().values().any(|device| matches!(device, SimDevice::Link(_)))
     }

@@ -1,4 +1,4 @@
-//! A folder in place of files: its program, and the options of its `tidemill.toml`.
+//! Replaces a folder by its files, and adds the options of its `tidemill.toml`.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,15 +10,16 @@ use tidemill::program::folder::{Folder, Wrong};
 
 use super::{Cli, Sources, Verb};
 
-/// Why the folder is not the program that the command line means.
+/// Why the command line cannot be expanded.
 pub enum Refused {
-    /// Something in it is wrong.
+    /// The folder has errors.
     Folder(Wrong),
-    /// The options of its settings, with those of the command line.
+    /// The options of the settings do not fit the verb or the command line.
     Usage(clap::Error),
 }
 
-/// The command line, with what a folder stands for if it names one; its own options win.
+/// Expands a command line that names a folder; options of the command line override those of the
+/// folder.
 pub fn expand(mut cli: Cli) -> Result<Cli, Refused> {
     let Some((verb, sources)) = sources(&mut cli.verb) else { return Ok(cli) };
     let [name] = sources.files.as_slice() else { return Ok(cli) };
@@ -41,7 +42,7 @@ pub fn expand(mut cli: Cli) -> Result<Cli, Refused> {
         Verb::Explain(explain) => explain.simulated.devices = folder.devices,
         _ => {}
     }
-    // There is no common layout of schemas.
+    // Schemas have no formatter.
     let is_left_out = |file: &Path| verb == "fmt" && FileKind::of(file) == Some(FileKind::Schemas);
     let files = folder.files.iter().filter(|file| !is_left_out(file));
     if let Some((_, sources)) = self::sources(&mut cli.verb) {
@@ -50,8 +51,8 @@ pub fn expand(mut cli: Cli) -> Result<Cli, Refused> {
     Ok(cli)
 }
 
-/// Parses the command line again, with more options before those that it has for its verb, but for
-/// those that an option of the command line rules out.
+/// Parses the command line again, with further options before those of its verb, except for those
+/// that conflict with an option of the command line.
 fn again(verb: &str, mut options: Vec<String>) -> Result<Cli, clap::Error> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let given = Cli::command().try_get_matches_from(&words)?;
@@ -66,14 +67,14 @@ fn again(verb: &str, mut options: Vec<String>) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches_mut(&mut matches)
 }
 
-/// The command with all that its verbs take.
+/// The command with the options of all its verbs.
 fn built() -> clap::Command {
     let mut command = Cli::command();
     command.build();
     command
 }
 
-/// Whether an option, `--listen=localhost:0`, cannot stand beside one that was given.
+/// Whether an option, `--listen=localhost:0`, conflicts with a given one.
 fn is_ruled_out(command: &clap::Command, given: &ArgMatches, option: &str) -> bool {
     let name = option.strip_prefix("--").map(|option| option.split('=').next().unwrap_or(option));
     let of_name = |arg: &&Arg| arg.get_long().is_some() && arg.get_long() == name;
@@ -86,7 +87,7 @@ fn is_ruled_out(command: &clap::Command, given: &ArgMatches, option: &str) -> bo
     command.get_arguments().filter(is_given).any(|arg| conflict(own, arg) || conflict(arg, own))
 }
 
-/// The name of a verb that takes sources, and these.
+/// The name of a verb with sources, and its sources.
 fn sources(verb: &mut Verb) -> Option<(&'static str, &mut Sources)> {
     Some(match verb {
         Verb::Run(args) => ("run", &mut args.sources),

@@ -1,4 +1,4 @@
-//! Options of `test`, and the command of `sim` that they stand for.
+//! Options of `test`, and the command of `sim` that they correspond to.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -92,8 +92,8 @@ pub struct TestArgs {
 }
 
 impl TestArgs {
-    /// The `sim` command that simulates the same program, but for what follows
-    /// from a seed. Options of settings are among them, and its files stand for a folder.
+    /// The `sim` command that simulates the same program, except for what depends on the seed. It
+    /// includes options of settings, and the files of a folder.
     pub fn command(&self, end_ns: Option<u64>) -> SimCommand {
         let arguments = self.sim_arguments(end_ns, self.script.as_ref());
         SimCommand { arguments, replay: self.sim_arguments(None, None) }

@@ -1,6 +1,6 @@
-//! Options that have nothing to act on in the program given: each is a usage error.
+//! Options without effect on the given program: each is a usage error.
 //!
-//! Every option that does not concern all kinds of files is declared in [`CONCERNS`].
+//! Every option that does not apply to all kinds of files is declared in [`CONCERNS`].
 
 use tidemill::program::FileKind::{self, Components, Packets, Rules, Schemas};
 use tidemill::program::Kinds;
@@ -8,7 +8,7 @@ use tidemill::program::Kinds;
 use super::options::{EngineKind, ExplainArgs, Form, RunArgs, SimArgs};
 use super::{Sources, TestArgs};
 
-/// Options, and the kinds of files that they concern.
+/// Options, and the kinds of files that they apply to.
 const CONCERNS: [(&str, &[FileKind]); 52] = [
     ("--listen", &[Rules]),
     ("--nodes", &[Rules, Components, Packets]),
@@ -64,16 +64,16 @@ const CONCERNS: [(&str, &[FileKind]); 52] = [
     ("--user", &[Rules, Components, Packets]),
 ];
 
-/// A verb's options that not all programs have something for.
+/// The options of a verb that do not apply to all programs.
 pub trait Given {
     /// Those that were given.
     fn given(&self) -> Vec<&'static str>;
 }
 
-/// The errors about options that have nothing to act on in a program of these kinds, a line each.
+/// The errors about options without effect on a program of these kinds, a line each.
 pub fn unused(verb: &impl Given, kinds: Kinds) -> Vec<String> {
     if kinds == Kinds::default() {
-        // What is wrong with its files is reported when they are read.
+        // Errors in its files are reported when they are read.
         return Vec::new();
     }
     let concerned = |option: &str| CONCERNS.iter().find(|(name, _)| *name == option);
@@ -140,7 +140,7 @@ impl Given for SimArgs {
             ("--reorder", self.reorder > 0.0),
             ("--partition", self.partition.is_some()),
         ];
-        // Frames on links between nodes go through it.
+        // Network options apply to links between nodes.
         let network = chosen(network).filter(|_| !self.devices.has_links());
         let own = [
             ("--nodes", self.nodes.is_some_and(|nodes| nodes > 1)),

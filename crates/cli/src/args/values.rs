@@ -9,7 +9,7 @@ use tidemill_event::User;
 pub struct Define {
     /// The macro.
     pub name: String,
-    /// The tokens it stands for.
+    /// Its replacement.
     pub value: String,
 }
 
@@ -26,7 +26,7 @@ impl FromStr for Define {
     }
 }
 
-/// Seconds of more than nothing, as nanoseconds.
+/// A positive number of seconds, as nanoseconds.
 pub(super) fn some_seconds(text: &str) -> Result<u64, String> {
     match tidemill::script::seconds(text)? {
         0 => Err("a time of 0 is over before it begins".to_owned()),
@@ -34,9 +34,9 @@ pub(super) fn some_seconds(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Milliseconds of more than nothing, as nanoseconds.
+/// A positive number of milliseconds, as nanoseconds.
 pub(super) fn some_milliseconds(text: &str) -> Result<u64, String> {
-    // A thousandth of what the same digits are as seconds.
+    // A thousandth of the same digits as seconds.
     match tidemill::script::seconds(text)? / 1000 {
         0 => Err("a time of 0 is over before it begins".to_owned()),
         ns => Ok(ns),
@@ -68,7 +68,7 @@ pub(super) fn nodes(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A user that this process may become.
+/// A user that this process can change to.
 pub(super) fn user(text: &str) -> Result<User, String> {
     let user = User::find(text).map_err(|error| error.to_string())?;
     if User::may_change() {

@@ -32,8 +32,8 @@ use crate::report::Reporter;
 use crate::status::Status;
 use crate::verbs::{components, packets};
 
-/// The relations whose tuples the command line or a script inserts. What is wrong with either is
-/// reported when they are read.
+/// The relations whose tuples the command line or a script inserts. Errors in either are reported
+/// when they are read.
 pub fn injected(given: &Tuples, script: Option<&Path>) -> SortedSet<String> {
     let texts = given.fact.iter().chain(&given.inject);
     let mut names: SortedSet<String> =
@@ -44,13 +44,13 @@ pub fn injected(given: &Tuples, script: Option<&Path>) -> SortedSet<String> {
     names
 }
 
-/// Refuses options that have nothing to act on.
+/// Refuses options without effect.
 pub fn refuse(unused: &[String], report: Reporter) -> Result<(), Status> {
     unused.iter().for_each(|note| report.error(note));
     if unused.is_empty() { Ok(()) } else { Err(Status::Usage) }
 }
 
-/// Refuses a folder for files where the program has none.
+/// Refuses `--root` if the program uses no files.
 pub fn refuse_root(root: Option<&Path>, program: &Program, report: Reporter) -> Result<(), Status> {
     if root.is_none() || program.uses_files() {
         return Ok(());
@@ -60,7 +60,7 @@ pub fn refuse_root(root: Option<&Path>, program: &Program, report: Reporter) -> 
     refuse(&[line.to_owned()], report)
 }
 
-/// Refuses a model for histories where the program records none.
+/// Refuses a model for histories if the program records none.
 pub fn refuse_history(
     model: Option<Model>,
     program: &Program,
@@ -81,7 +81,7 @@ pub fn hang_ups() -> io::Result<UnixStream> {
     Ok(stream)
 }
 
-/// Reads the files of keys, if there are any.
+/// Reads the key files, if there are any.
 pub fn seal(args: &Keys, report: Reporter) -> Result<Option<Seal>, Status> {
     let Some(key) = &args.key else { return Ok(None) };
     let read = tidemill::keys::seal(key, args.identity.as_ref(), args.peers.as_ref());
@@ -103,13 +103,13 @@ pub fn asker(address: &str, token: Option<&PathBuf>) -> Result<Asker, String> {
     Ok(Asker::new(Box::new(host), whom))
 }
 
-/// What the run is to whoever started it as a service.
+/// The service role of the run, from its options and environment.
 pub fn service(user: Option<User>, report: Reporter) -> Result<Service, Status> {
     let manager = Manager::of_environment().map_err(|message| failed(report, &message))?;
     Ok(Service { user, manager })
 }
 
-/// Says why nothing more can be done.
+/// Reports an error that ends the command.
 pub fn failed(report: Reporter, message: impl Display) -> Status {
     report.error(&message.to_string());
     Status::Failed
@@ -153,7 +153,7 @@ pub fn tuples(given: &Tuples, program: &Program, report: Reporter) -> Result<Vec
     if found.is_empty() { Ok(extra) } else { Err(Status::Usage) }
 }
 
-/// The landmark, where `-D LANDMARK="host:port"` sets it: tuples from outside mean it too.
+/// The landmark set by `-D LANDMARK="host:port"`, which also applies to tuples of the command line.
 pub fn landmark(defines: &[Define]) -> Option<String> {
     let define = defines.iter().rfind(|define| define.name == "LANDMARK")?;
     let text = define.value.strip_prefix('"')?.strip_suffix('"')?;
@@ -162,14 +162,14 @@ pub fn landmark(defines: &[Define]) -> Option<String> {
 
 /// Data on standard output, notes on standard error.
 pub fn console(form: Form, report: Reporter) -> Console {
-    // A lock taken once: the console writes large pieces, and is the only writer.
+    // Locks once: the console writes large blocks, and is the only writer.
     let stdout = io::stdout().lock();
     let is_watched = stdout.is_terminal();
     let console = Console::new(form, Box::new(stdout), report.notes());
     if is_watched { console.eager() } else { console }
 }
 
-/// Writes what rules cost: a flame graph, or, to a file that is called otherwise, folded stacks.
+/// Writes the cost of rules: as a flame graph to a `.svg` file, else as folded stacks.
 pub fn write_profile(path: Option<&Path>, ended: &Report, report: Reporter) -> Result<(), Status> {
     let (Some(path), Some(profile)) = (path, &ended.profile) else { return Ok(()) };
     let text = match path.extension().is_some_and(|extension| extension == "svg") {
@@ -181,19 +181,19 @@ pub fn write_profile(path: Option<&Path>, ended: &Report, report: Reporter) -> R
         .map_err(|error| failed(report, format!("{name}: cannot write the profile: {error}")))
 }
 
-/// Prints what `--stats` asks for.
+/// Prints the counters for `--stats`.
 pub fn print_stats(ended: &Report, report: Reporter) {
     let nodes = ended.nodes.as_ref().filter(|_| !ended.is_plain);
     let mut text = nodes.map_or(String::new(), node_stats);
     text.push_str(&ended.components.as_ref().map_or(String::new(), components::stats));
     text.push_str(&ended.packets.as_ref().map_or(String::new(), packets::stats));
     text.push_str(&border_stats(&ended.borders));
-    // Components alone count what they use themselves.
+    // Components alone count their own resources.
     let own = ended.components.as_ref().filter(|_| nodes.is_none());
     if let Some(bytes) = own.map(|own| own.peak_bytes).or_else(peak_bytes) {
         text.push_str(&format!("peak memory: {bytes} bytes\n"));
     }
-    // Standard error may be closed: then there is nowhere to report that.
+    // If standard error is closed, there is nowhere to report that.
     let _ = report.notes().write_all(text.as_bytes());
 }
 
@@ -209,7 +209,7 @@ fn node_stats(summary: &Summary) -> String {
     text
 }
 
-/// What crossed each border, a line each.
+/// The counters of borders, a line each.
 fn border_stats(borders: &[(String, u64)]) -> String {
     let mut text = String::new();
     for (name, count) in borders.iter().filter(|(_, count)| *count > 0) {

@@ -1,4 +1,4 @@
-//! What verbs do with components.
+//! Components: engines, listings and statistics.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use tidemill::run::{ComponentsEnded, Engine};
 use crate::args::EngineKind;
 use crate::output::Out;
 
-/// What runs components.
+/// The engine of components.
 pub fn engine(chosen: Option<EngineKind>) -> Engine {
     match chosen {
         Some(EngineKind::Interpret) => Engine::Interpreter,
@@ -33,13 +33,13 @@ pub fn list(program: &Program, out: &mut Out) -> Result<(), String> {
     Ok(())
 }
 
-/// Ends the process: the run shall end, and a process without checkpoints does not let it.
+/// Ends the process: the run has to end, and a process without checkpoints blocks it.
 pub fn end_at_once() {
     std::process::exit(0);
 }
 
-/// Three quarters of the machine's memory, so that a program that never has enough ends in a
-/// fault and does not take others with it.
+/// Three quarters of the machine's memory, so that a runaway program faults and does not affect
+/// other processes.
 pub fn most_of_memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -47,7 +47,7 @@ pub fn most_of_memory() -> Option<u64> {
     Some(kilobytes.saturating_mul(1024) / 4 * 3)
 }
 
-/// What there was of each kind, a line each.
+/// The number of objects of each kind, a line each.
 pub fn stats(ended: &ComponentsEnded) -> String {
     let Counts { processes, components, channels, texts } = ended.counts;
     let mut text = String::new();

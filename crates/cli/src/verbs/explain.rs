@@ -13,8 +13,8 @@ use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// Explains a program: tree, plan or code of each part, layouts of messages, then the graph of it
-/// all; or one drawing; or machine code.
+/// Explains a program: tree, plan or code of each part, layouts of messages, then the whole graph;
+/// or one drawing; or machine code.
 pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     let kinds = Kinds::of(&args.sources.files);
     if let Err(status) = common::refuse(&unused(args, kinds), report) {
@@ -34,7 +34,7 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     }
 }
 
-/// With `--type`, explains that type of message and nothing else.
+/// With `--type`, explains only that message type.
 fn explained(program: &Program, args: &ExplainArgs, out: &mut Out) -> Result<(), String> {
     let all = args.message.is_none();
     if args.form != Form::Text {
@@ -87,8 +87,8 @@ fn draw(program: &Program, form: Form, out: &mut Out) {
     });
 }
 
-/// Prints how messages of a schema lie in memory, or the machine code that decodes them: of one
-/// type, or of all.
+/// Prints the layouts of messages in memory, or the machine code of their decoders: of one type, or
+/// of all.
 fn messages(schema: &Schema, args: &ExplainArgs, out: &mut Out) -> Result<(), String> {
     let chosen: Vec<MessageId> = match &args.message {
         None => schema.messages().collect(),
@@ -108,7 +108,7 @@ fn messages(schema: &Schema, args: &ExplainArgs, out: &mut Out) -> Result<(), St
     Ok(())
 }
 
-/// Prints the messages of a program, or those of tools.
+/// Prints the message types of a program, or those of the control protocol.
 pub fn schema(args: PrintedArgs, report: Reporter) -> Status {
     if args.control {
         let mut out = Out::new();

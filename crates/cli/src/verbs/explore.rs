@@ -75,7 +75,7 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
     }
 }
 
-/// Writes a run that fails as a script, and says whether it fails in a simulation, too.
+/// Writes a failing run as a script, and reports whether it fails in a simulation, too.
 fn save(
     path: &Path,
     script: &[String],

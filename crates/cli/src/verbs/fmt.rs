@@ -10,7 +10,7 @@ use crate::args::Sources;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// Rewrites files in the common layout, or lists those that would change.
+/// Formats files, or lists those that would change.
 pub fn fmt(check: bool, sources: &Sources, report: Reporter) -> Status {
     let mut status = Status::Fine;
     for file in &sources.files {
@@ -33,7 +33,7 @@ enum Changed {
     Rewritten,
 }
 
-/// The failure has been reported.
+/// A failure that has been reported.
 struct Reported;
 
 /// Formats one file.
@@ -69,9 +69,9 @@ fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, Reported> 
     }
 }
 
-/// Writes beside the file and renames, so that a full disk leaves the old text.
+/// Writes a temporary file and renames it, so that a full disk leaves the old text.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    // A link stays a link: what it points to is replaced.
+    // Follows a link, which stays in place: replaces its target.
     let path = fs::canonicalize(path)?;
     let ending = path.extension().unwrap_or_default().to_string_lossy();
     let beside = path.with_extension(format!("{ending}.{}.tmp", std::process::id()));
@@ -79,7 +79,7 @@ fn replace(path: &Path, text: &str) -> std::io::Result<()> {
         .and_then(|()| fs::set_permissions(&beside, fs::metadata(&path)?.permissions()))
         .and_then(|()| fs::rename(&beside, &path));
     if written.is_err() {
-        // What is left of it is of no use; that it cannot be removed changes nothing.
+        // Removes the incomplete file; an error is ignored.
         let _ = fs::remove_file(&beside);
     }
     written

@@ -8,7 +8,7 @@ use crate::args::{InstallArgs, Line, UninstallArgs};
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// Adds the rules of a file to a run.
+/// Installs the rules of a file in a run.
 pub fn install(args: &InstallArgs, report: Reporter) -> Status {
     let path = args.file.display();
     let Some(name) = args.file.file_name().and_then(|name| name.to_str()) else {
@@ -21,7 +21,7 @@ pub fn install(args: &InstallArgs, report: Reporter) -> Status {
     }
 }
 
-/// Takes rules away from a run.
+/// Removes rules from a run.
 pub fn uninstall(args: &UninstallArgs, report: Reporter) -> Status {
     change(&args.address, &args.line, (&args.name, None), report)
 }

@@ -17,44 +17,44 @@ use tidemill::run::DRAIN_MAX;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// How long a run may go on after a signal before it is ended from outside.
+/// The time for a run to end after a signal, before the process is ended.
 const PATIENCE: Duration = Duration::from_millis(80);
 
-/// Processor time of the first thread after which it is working, and not waiting for others.
+/// The processor time after which the first thread is busy, not waiting for others.
 const WORKING: Duration = Duration::from_millis(50);
 
-/// A tick of the times that the kernel reports; it is the same on all of its platforms.
+/// The tick of the kernel's process times, the same on all platforms.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What SIGTERM asks for; SIGINT always asks for the end.
+/// The effect of SIGTERM; SIGINT always ends the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnTerminate {
-    /// The same.
+    /// Ends the run as SIGINT does.
     End,
-    /// That the run finishes what it has begun, and then ends.
+    /// The run completes pending work, then ends.
     Drain,
 }
 
-/// A request that the run ends. The second signal ends the process at once.
+/// Signals that end the run. The second signal ends the process at once.
 pub struct Interrupt {
-    /// Becomes true.
+    /// Set by a signal.
     pub asked: Arc<AtomicBool>,
-    /// Becomes readable.
+    /// Readable after a signal.
     pub stream: UnixStream,
-    /// Becomes readable instead when SIGTERM asks for an end in order.
+    /// Readable instead after a SIGTERM that drains.
     pub drain: Option<UnixStream>,
-    /// The signal.
+    /// The last signal.
     signal: Arc<AtomicUsize>,
-    /// The run has come to its end by itself.
+    /// The run has ended by itself.
     over: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// From now on.
+    /// Installs the handlers.
     pub fn new(on_terminate: OnTerminate) -> io::Result<Interrupt> {
         let (stream, write) = UnixStream::pair()?;
         let (asked, signal) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        // True after any signal: the next one ends the process.
+        // Set by any signal: the next one ends the process.
         let signalled = Arc::new(AtomicBool::new(false));
         let mut drain = None;
         for number in [SIGINT, SIGTERM] {
@@ -73,8 +73,8 @@ impl Interrupt {
         Ok(Interrupt { asked, stream, drain, signal, over: Arc::default() })
     }
 
-    /// Ends the process some 100 ms after a signal if its first thread, on which this is called,
-    /// works on: for what cannot be interrupted, such as the building of a large index.
+    /// Ends the process some 100 ms after a signal if its first thread, which calls this, is still
+    /// busy: for work that cannot be interrupted, such as building a large index.
     pub fn insist(&self, report: Reporter) -> io::Result<()> {
         let (mut signals, write) = UnixStream::pair()?;
         for number in [SIGINT, SIGTERM] {
@@ -88,15 +88,15 @@ impl Interrupt {
             }
             if drains && status_of(&signal) == Status::Terminated {
                 let end = Instant::now() + DRAIN_MAX;
-                // Acquire, as below.
+                // Acquire, paired with the Release in `over`.
                 while !over.load(Ordering::Acquire) && Instant::now() < end {
                     thread::sleep(Duration::from_millis(5));
                 }
-                // Relaxed: a request, which nothing else is published with.
+                // Relaxed: the flag publishes no other data.
                 asked.store(true, Ordering::Relaxed);
             }
             let (began, worked) = (Instant::now(), processor_time());
-            // Acquire, with the Release of `over`: what the run has written is written.
+            // Acquire, paired with the Release in `over`: the output of the run has been written.
             while !over.load(Ordering::Acquire) {
                 if began.elapsed() >= PATIENCE && processor_time() >= worked + WORKING {
                     report.error("interrupted in the middle of a turn");
@@ -108,30 +108,30 @@ impl Interrupt {
         thread::Builder::new().name("interrupt".to_owned()).spawn(end).map(drop)
     }
 
-    /// The run is over: what is left to do may take as long as it needs.
+    /// The run has ended: the rest may take as long as it needs.
     pub fn over(&self) {
         self.over.store(true, Ordering::Release);
     }
 
-    /// How an interrupted run ends.
+    /// The status of an interrupted run.
     pub fn status(&self) -> Status {
         status_of(&self.signal)
     }
 }
 
 fn status_of(signal: &AtomicUsize) -> Status {
-    // Relaxed: written by a handler before anything that led here.
+    // Relaxed: the handler stored it before the event that led here.
     match signal.load(Ordering::Relaxed) as i32 {
         SIGTERM => Status::Terminated,
         _ => Status::Interrupted,
     }
 }
 
-/// The processor time of the first thread so far, as the kernel counts it.
+/// The processor time of the first thread so far, from the kernel.
 fn processor_time() -> Duration {
     let path = format!("/proc/self/task/{}/stat", std::process::id());
     let text = fs::read_to_string(path).unwrap_or_default();
-    // The name of the process, in parentheses, may hold anything; utime and stime are the 14th
+    // The name of the process, in parentheses, may contain anything; utime and stime are the 14th
     // and 15th field.
     let fields = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
     let ticks: u32 = fields.skip(11).take(2).filter_map(|field| field.parse::<u32>().ok()).sum();

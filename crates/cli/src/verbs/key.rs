@@ -8,7 +8,7 @@ use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// Makes a key and prints what is not kept in a file.
+/// Makes a key, and prints the parts that are not written to a file.
 pub fn key(args: &KeyArgs, report: Reporter) -> Status {
     let made = if args.identity { keys::identity() } else { keys::fleet_key() };
     let made = match made {

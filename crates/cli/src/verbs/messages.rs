@@ -13,12 +13,12 @@ use crate::output::explain_failure;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// How often progress is shown on a terminal.
+/// The period of progress reports on a terminal.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
-/// How long a measurement lasts at least.
+/// The minimum duration of a measurement.
 const BENCH_TIME: Duration = Duration::from_millis(500);
 
-/// Converts the input; `from` and `to` where the command line has nothing.
+/// Converts the input; `from` and `to` are defaults.
 pub fn convert(args: &MessagesArgs, from: Form, to: OutputForm, report: Reporter) -> Status {
     let from = args.from.map_or(from, input_form);
     let to = match output_form(args.to.unwrap_or(to)) {
@@ -44,7 +44,7 @@ pub fn convert(args: &MessagesArgs, from: Form, to: OutputForm, report: Reporter
     })
 }
 
-/// Converts the input again and again and prints how fast.
+/// Converts the input repeatedly and prints the throughput.
 pub fn bench(args: &MessagesArgs, report: Reporter) -> Status {
     let to = output_form(args.to.unwrap_or(OutputForm::Json));
     let from = args.from.map_or(Form::Binary, input_form);
@@ -53,7 +53,7 @@ pub fn bench(args: &MessagesArgs, report: Reporter) -> Status {
         if let Err(error) = open(args).and_then(|mut file| file.read_to_end(&mut input)) {
             return failed(args, &ConvertError::Read(error), report);
         }
-        // The first round makes the code, and its time does not count.
+        // The first round compiles the decoder, and is not measured.
         let (mut start, mut rounds) = (None, 0u32);
         let (counts, start) = loop {
             let done = match to {
@@ -120,7 +120,7 @@ fn with_converter(
     }
 }
 
-/// Why there is no message of that name.
+/// The error for an unknown message name.
 pub fn no_message(schema: &Schema, name: &str) -> String {
     let last = name.rsplit('.').next().unwrap_or(name);
     let similar = schema.messages().map(|id| schema.message(id));
@@ -140,7 +140,7 @@ fn input_form(form: InputForm) -> Form {
     }
 }
 
-/// What is written.
+/// The form of the output.
 #[derive(Clone, Copy)]
 enum Target {
     Messages(Form),
@@ -208,7 +208,7 @@ fn failed(args: &MessagesArgs, error: &ConvertError, report: Reporter) -> Status
     Status::Failed
 }
 
-/// Messages and bytes so far, on a terminal only.
+/// Reports messages and bytes so far, on a terminal only.
 struct Progress {
     shown: Option<Instant>,
     terminal: bool,
@@ -224,7 +224,7 @@ impl Progress {
         if !self.terminal || self.shown.is_some_and(|at| at.elapsed() < PROGRESS_EVERY) {
             return;
         }
-        // The first is shown only if there is a second: short work shows nothing.
+        // The first report is delayed until the second: short work shows nothing.
         if self.shown.replace(Instant::now()).is_some() {
             let megabytes = counts.input_bytes as f64 / 1e6;
             let text = format!("\r{} messages, {megabytes:.1} MB ", counts.messages);

@@ -1,4 +1,4 @@
-//! What each verb does.
+//! Implementations of verbs.
 
 mod common;
 mod components;
@@ -46,34 +46,34 @@ pub use test::test;
 pub use top::top;
 pub use why::why;
 
-/// What a run knows beside the files of the program.
+/// What is known about a run beyond the program's files.
 #[derive(Default)]
 struct Relations {
-    /// Those that other nodes may send.
+    /// Relations that other nodes may send.
     exports: Vec<String>,
-    /// Those into which the command line or a script inserts tuples, if nothing else will.
+    /// Relations into which the command line or a script inserts tuples, if no other source will.
     injected: Option<SortedSet<String>>,
-    /// Rules that were installed, by name.
+    /// Installed rules, by name.
     installed: Vec<(String, String)>,
-    /// A mistake that the rules get.
+    /// A mutation of the rules.
     mutant: Option<Mutant>,
 }
 
 impl Relations {
-    /// A program by itself.
+    /// A program without further input.
     fn nothing_injected() -> Relations {
         Relations { injected: Some(SortedSet::new()), ..Relations::default() }
     }
 }
 
-/// Loads a program and reports what was found.
+/// Loads a program and reports its diagnostics.
 fn load(sources: &Sources, relations: Relations, report: Reporter) -> Program {
     let program = read(sources, relations);
     report_on(&program, report);
     program
 }
 
-/// Reports what was found in a program.
+/// Reports the diagnostics of a program.
 fn report_on(program: &Program, report: Reporter) {
     report.diagnostics(&program.sources, &program.diagnostics);
 }

@@ -13,7 +13,7 @@ use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// Tests the program, which must be well, and its mutants, each until a run fails.
+/// Tests the program, which must not fail, and its mutants, each until a run fails.
 pub(super) fn test(
     mutants: Vec<(Mutant, String)>,
     load: &dyn Fn(Option<Mutant>) -> Program,

@@ -1,4 +1,4 @@
-//! What verbs do with packet graphs.
+//! Packet graphs: engines, listings and statistics.
 
 use tidemill::packets;
 use tidemill::program::Program;
@@ -9,7 +9,7 @@ use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// Prints the graph as it is understood, and the order of a breath.
+/// Prints the parsed graph, and the order of a breath.
 pub fn explain(program: &Program, out: &mut Out) {
     let Some(packets) = &program.packets else { return };
     out.write(&format!("plan\n\n{packets}\n"));
@@ -44,7 +44,7 @@ pub fn stats(ended: &PacketsEnded) -> String {
     text
 }
 
-/// What runs a graph.
+/// The engine of a graph.
 pub fn kind(engine: Option<EngineKind>) -> run::EngineKind {
     match engine {
         Some(EngineKind::Dispatch) => run::EngineKind::Dispatch,

@@ -16,10 +16,10 @@ use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// Virtual time that is simulated unless said otherwise: most programs never come to rest.
+/// The default end of the simulation: most programs never become idle.
 const END_NS: u64 = 10_000_000_000;
 
-/// Simulates a program, and shows what its rules cost.
+/// Simulates a program, and prints the cost of its rules.
 pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     match profiled(args, report) {
         Ok(status) | Err(status) => status,

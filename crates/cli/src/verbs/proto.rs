@@ -25,7 +25,7 @@ pub fn proto(args: &ProtoArgs, report: Reporter) -> Status {
     }
 }
 
-/// Reports what is wrong with a schema; true if nothing is.
+/// Reports the errors of a schema; returns whether there are none.
 pub fn check_schemas(files: &[PathBuf], includes: &[PathBuf], report: Reporter) -> bool {
     let compiled = load_schemas(files, includes);
     report.diagnostics(&compiled.sources, &compiled.diagnostics);

@@ -14,10 +14,10 @@ use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// Between two looks of `--watch`.
+/// The period of `--watch`.
 const WATCH_EVERY: Duration = Duration::from_millis(500);
 
-/// Asks a node once, or again and again.
+/// Sends a query once, or periodically.
 pub fn query(args: QueryArgs, report: Reporter) -> Status {
     let timeout = Duration::from_nanos(args.timeout);
     let mut asker = match asker(&args.address, args.token_file.as_ref()) {
@@ -48,7 +48,7 @@ pub fn query(args: QueryArgs, report: Reporter) -> Status {
     }
 }
 
-/// What became of a row between two looks.
+/// The change of a row between two answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Change {
     Gone,
@@ -69,7 +69,7 @@ fn tuples(rows: &Rows, json: bool) -> Vec<String> {
     rows.rows.iter().map(one).collect()
 }
 
-/// The tuples of `these` that stand there more often than in `those`.
+/// The tuples that `these` contains more often than `those`.
 fn beyond<'t>(these: &'t [String], those: &'t [String]) -> Vec<&'t str> {
     let mut left: HashMap<&'t str, usize> = HashMap::new();
     those.iter().for_each(|tuple| *left.entry(tuple).or_default() += 1);

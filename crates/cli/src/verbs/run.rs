@@ -40,7 +40,7 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
 fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     let kinds = Kinds::of(&args.sources.files);
     refuse(&args, kinds, report)?;
-    // With `--nodes`, nodes have addresses of their own, and tools may insert any tuple later.
+    // With `--nodes`, nodes have their own addresses, and tools may insert any tuple later.
     let injected = args.nodes.is_none().then(|| common::injected(&args.tuples, None));
     let relations = Relations { exports: args.export.clone(), injected, ..Relations::default() };
     let program = super::load(&args.sources, relations, report);
@@ -62,7 +62,7 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     check_reach(&options.nodes, has_rules, report)?;
     let form = if json { Form::Json } else { Form::Text };
     let console = console(form, report);
-    // What a run that is ended at once has written must be out.
+    // A run that may be ended at once must not buffer its output.
     let ran = program.run(options, if is_watched { console.eager() } else { console });
     interrupt.over();
     let ended = ran.map_err(|message| common::failed(report, &message))?;
@@ -73,7 +73,7 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     if starts_again { Err(begin_again(report)) } else { Ok(status) }
 }
 
-/// Starts the same command in this process, whose program has changed.
+/// Restarts the same command in this process, as its program has changed.
 fn begin_again(report: Reporter) -> Status {
     let mut words = std::env::args_os();
     let name = words.next();
@@ -82,7 +82,7 @@ fn begin_again(report: Reporter) -> Status {
     common::failed(report, format!("cannot start again: {error}"))
 }
 
-/// Refuses options that have nothing to act on, and programs that do not run.
+/// Refuses options without effect, and programs that cannot run.
 fn refuse(args: &RunArgs, kinds: Kinds, report: Reporter) -> Result<(), Status> {
     common::refuse(&unused(args, kinds), report)?;
     if args.seed.is_some() && args.workers.is_some_and(|count| count > 1) {
@@ -96,7 +96,7 @@ fn refuse(args: &RunArgs, kinds: Kinds, report: Reporter) -> Result<(), Status> 
     Ok(())
 }
 
-/// What the command line says of all parts of the program.
+/// The options for all parts of the program.
 fn options(
     args: RunArgs,
     extra: Vec<Extra>,
@@ -154,7 +154,7 @@ fn options(
     })
 }
 
-/// What the command line says of components.
+/// The options for components.
 fn component_options(args: &RunArgs) -> ComponentOptions {
     ComponentOptions {
         engine: components::engine(args.engine.engine),
@@ -171,7 +171,7 @@ fn component_options(args: &RunArgs) -> ComponentOptions {
     }
 }
 
-/// How the program is read again.
+/// How the program is reloaded.
 fn reload(args: &RunArgs, report: Reporter) -> Reload {
     let (sources, exports) = (args.sources.clone(), args.export.clone());
     let read = move |installed: &[(String, String)]| {
@@ -200,7 +200,7 @@ fn check_reach(nodes: &NodeOptions, has_rules: bool, report: Reporter) -> Result
     Ok(())
 }
 
-/// Reports what a run amounts to.
+/// Reports the results of a run.
 pub fn finish(ended: Report, stats: bool, report: Reporter) -> Status {
     let closed = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
     if let Some(summary) = &ended.nodes
@@ -218,7 +218,7 @@ pub fn finish(ended: Report, stats: bool, report: Reporter) -> Status {
     }
 }
 
-/// Counters that other processes can read, as far as this machine has a place for them.
+/// Published counters, if this machine has a folder for them.
 pub fn registry(service: &Service, report: Reporter) -> Registry {
     let registry = match service.user {
         Some(_) => Registry::open_to_give(),

@@ -41,7 +41,7 @@ fn start(args: SimArgs, report: Reporter) -> Result<Status, Status> {
     simulate(program, args, interrupt, report)
 }
 
-/// Loads a program that is to be simulated.
+/// Loads a program for a simulation.
 pub fn load(
     sources: &Sources,
     tuples: &Tuples,
@@ -107,7 +107,7 @@ fn simulate(
     Ok(ended.failure.map_or(Status::Fine, |failure| explain_failure(&failure)))
 }
 
-/// Says why a simulation found a violation, and draws what it did.
+/// Explains why a simulation found a violation, and draws the run.
 fn explain(simulation: &Simulation, svg: Option<&Path>, report: Reporter) -> Result<(), Status> {
     let explained = simulation.explain();
     let explained = explained.map_err(|message| common::failed(report, &message))?;
@@ -133,7 +133,7 @@ fn explain(simulation: &Simulation, svg: Option<&Path>, report: Reporter) -> Res
     })
 }
 
-/// What the command line says of a simulation.
+/// The options of a simulation.
 fn options(
     args: SimArgs,
     script: Option<&Script>,
@@ -182,8 +182,8 @@ fn options(
     })
 }
 
-/// The engine for the graphs of `nodes` nodes. Compiling for each of several takes longer than it
-/// saves, and the results are the same.
+/// The engine for the graphs of `nodes` nodes. Compiling for each of several nodes takes longer
+/// than it saves, and the results are the same.
 pub fn engine_of_graphs(chosen: Option<EngineKind>, nodes: u32) -> GraphEngine {
     match (chosen, nodes) {
         (None, 2..) => GraphEngine::Dispatch,
@@ -191,7 +191,7 @@ pub fn engine_of_graphs(chosen: Option<EngineKind>, nodes: u32) -> GraphEngine {
     }
 }
 
-/// Refuses `--settle` where nothing can be unsettled, or the run is too short for it.
+/// Refuses `--settle` if nothing can be unsettled, or the run is too short for it.
 pub fn refuse_settle(
     settle: Option<Settle>,
     end_ns: Option<u64>,
@@ -226,7 +226,7 @@ pub fn read_script(path: &Path, sources: &mut Texts, report: Reporter) -> Result
     Ok(script)
 }
 
-/// Reports what was found, and fails if there are errors.
+/// Reports diagnostics, and fails if there are errors.
 pub fn told(sources: &Texts, found: &[Diagnostic], report: Reporter) -> Result<(), Status> {
     report.diagnostics(sources, found);
     if has_errors(found) { Err(Status::Failed) } else { Ok(()) }

@@ -19,10 +19,10 @@ use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// How long a run lasts for which nothing says how long, nanoseconds.
+/// The default duration of a run, in nanoseconds.
 const END_NS: u64 = 60_000_000_000;
 
-/// How long a mutant is tested for which nothing says how long, nanoseconds.
+/// The default duration of the test of a mutant, in nanoseconds.
 const MUTANT_NS: u64 = 10_000_000_000;
 
 /// Tests a program.
@@ -39,7 +39,7 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     wrong.extend(left_out.into_iter().map(Fault::name).map(|name| {
         format!("--faults {name} has no effect here: the nodes of the program send no datagrams")
     }));
-    // The times in histories are those of the clocks.
+    // Histories use the clocks of nodes, so clock faults would falsify them.
     let is_right = |fault| args.linearizable.is_none() || fault != Fault::Clock;
     if !args.faults.keep(is_right).is_empty() {
         wrong.push("--faults clock makes the times in histories wrong".to_owned());
@@ -116,7 +116,7 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     }
 }
 
-/// What the command line says of a test.
+/// The options of a test.
 fn options(
     args: TestArgs,
     end_ns: Option<u64>,
@@ -168,7 +168,7 @@ fn options(
     })
 }
 
-/// A line on the terminal that is written again and again.
+/// A line on the terminal that is overwritten.
 struct Progress {
     is_terminal: bool,
     is_shown: bool,
@@ -186,14 +186,14 @@ impl Progress {
         self.is_shown = true;
         let TestReport { runs, failures, coverage, .. } = figures;
         let (rate, derived, rules) = (figures.rate(), coverage.derived(), coverage.rules.len());
-        // Standard error may be closed: then there is nowhere to report that.
+        // If standard error is closed, there is nowhere to report that.
         let _ = write!(
             io::stderr(),
             "\r{runs} runs, {rate:.0} seeds a second, {derived} of {rules} rules, {failures} failed"
         );
     }
 
-    /// Takes the line away.
+    /// Erases the line.
     fn clear(&mut self) {
         if std::mem::take(&mut self.is_shown) {
             let _ = write!(io::stderr(), "\r\x1b[K");

@@ -1,6 +1,6 @@
-//! `top`: what a running program counts. The counters of a process of this machine are read from
-//! its files, which it does not notice; it is asked for its component tree, and to measure what its
-//! rules cost meanwhile. The run of a node is asked for all of that.
+//! `top`: the counters of a running program. Those of a process of this machine are read from its
+//! files without its help; its socket serves the component tree, and starts the measurement of
+//! rules. A remote run serves all of that over the network.
 
 use std::io::IsTerminal;
 use std::thread;
@@ -18,13 +18,13 @@ use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// From one look to the next.
+/// The period between two snapshots.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// How long a node may take to answer.
+/// The maximum time for an answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// To the upper left corner; and clear what is behind.
+/// To the upper left corner; and clear the rest.
 const HOME: &str = "\x1b[H";
 const CLEAR: &str = "\x1b[J";
 
@@ -47,7 +47,7 @@ pub fn top(args: &TopArgs, report: Reporter) -> Status {
     }
 }
 
-/// The only process there is.
+/// The only running process.
 fn only() -> Result<u32, String> {
     match place::all_processes().as_slice() {
         [] => Err("nothing runs that counts".to_owned()),
@@ -59,7 +59,7 @@ fn only() -> Result<u32, String> {
     }
 }
 
-/// Where counters are read from.
+/// The source of counters.
 enum Looker {
     /// The files of a process, and a client for its component tree, if it has a socket.
     Process(u32, Option<Box<Asker>>),
@@ -88,7 +88,7 @@ impl Looker {
         Looker::Process(pid, Os::new().ok().map(asker))
     }
 
-    /// All counters as they are now.
+    /// The current counters.
     fn look(&mut self, costs: Costs) -> Result<Snapshot, String> {
         match self {
             Looker::Process(pid, _) => Snapshot::open(*pid).map_err(|error| error.to_string()),
@@ -101,7 +101,7 @@ impl Looker {
         }
     }
 
-    /// The component tree as the process reports it; empty if it has none.
+    /// The component tree reported by the process; empty if it has none.
     fn components(&mut self) -> String {
         match self {
             Looker::Process(_, asker) => {
@@ -113,7 +113,7 @@ impl Looker {
         }
     }
 
-    /// Whether there will be more to see.
+    /// Whether further snapshots are possible.
     fn goes_on(&self) -> bool {
         match self {
             Looker::Process(pid, _) => place::all_processes().contains(pid),
@@ -129,7 +129,7 @@ impl Looker {
     }
 }
 
-/// The rates of one second; of a process that has died, its last counts.
+/// Prints the rates of one second; for a process that has died, its last values.
 fn once(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
     let name = looker.name();
     if !looker.goes_on() {
@@ -139,7 +139,8 @@ fn once(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
         out.write(&table(&none, &last, 1.0));
         return Ok(());
     }
-    // Costs are measured from here on, and shown each second: in the second look if not at once.
+    // Starts to measure costs, which are published each second, so that the second snapshot has
+    // them.
     looker.components();
     thread::sleep(PERIOD);
     let (before, since) = (looker.look(Costs::Measured)?, Instant::now());
@@ -150,7 +151,7 @@ fn once(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
     Ok(())
 }
 
-/// The same each second, until the process ends.
+/// Prints rates each second, until the process ends.
 fn watch(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
     let name = looker.name();
     looker.components();
@@ -166,7 +167,7 @@ fn watch(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
         since = Instant::now();
         let text = looker.components() + &table(&before, &after, seconds);
         out.write(&format!("{HOME}{name}\x1b[K\n\x1b[K\n"));
-        // Lines get shorter and fewer: clear behind each, and below.
+        // Lines may become shorter and fewer: clears after each, and below.
         out.write(&format!("{}{CLEAR}", text.replace('\n', "\x1b[K\n")));
         before = after;
     }

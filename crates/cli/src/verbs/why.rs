@@ -11,7 +11,7 @@ use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// Says why a tuple is at a running node, or why it is not.
+/// Explains why a tuple is at a running node, or why it is absent.
 pub fn why(args: WhyArgs, report: Reporter) -> Status {
     let (is_not, node, tuple) = match args.question() {
         Ok(question) => question,

@@ -1,4 +1,4 @@
-//! What the tests of the command have in common; each of them uses a part.
+//! Shared helpers for the tests of the command.
 #![allow(dead_code)]
 
 pub mod node;
@@ -15,8 +15,8 @@ pub fn tidemill() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tidemill"))
 }
 
-/// Says on standard error that a test is skipped, why, and how many have been by then; not through
-/// the macros, as the harness keeps to itself what they print.
+/// Reports on standard error that a test is skipped, why, and how many have been so far; not
+/// through the macros, whose output the harness captures.
 pub fn skipped(what: &str, reason: &str) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
@@ -43,12 +43,12 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Runs the command with arguments divided by blanks.
+/// Runs the command with arguments separated by blanks.
 pub fn run(arguments: &str) -> Output {
     tidemill().args(arguments.split_whitespace()).output().expect("the command starts")
 }
 
-/// The exit status; a signal is none.
+/// The exit status, which must not be a signal.
 pub fn status(output: &Output) -> i32 {
     output.status.code().expect("no signal")
 }
@@ -61,7 +61,7 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("text")
 }
 
-/// A folder that goes with the test.
+/// A folder that is removed after the test.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -74,7 +74,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// Writes a file; gives its path as text.
+    /// Writes a file; returns its path as text.
     pub fn file(&self, name: &str, text: &str) -> String {
         let path = self.path().join(name);
         std::fs::write(&path, text).expect("written");

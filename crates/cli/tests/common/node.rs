@@ -11,18 +11,18 @@ use tidemill_stat::Snapshot;
 
 use super::{Folder, tidemill};
 
-/// A running process, killed when the test ends, however it ends.
+/// A running process, which is killed when the test ends or panics.
 pub struct Running {
     pub child: Child,
-    /// What it prints.
+    /// The file of its output.
     pub out: String,
-    /// What it logs.
+    /// The file of its log.
     pub log: String,
     base: std::path::PathBuf,
 }
 
 impl Running {
-    /// Starts `tidemill run`; its counters and what it prints go to the folder.
+    /// Starts `tidemill run`; its counters and output go to the folder.
     pub fn start(folder: &Folder, name: &str, arguments: &[&str]) -> Running {
         let out = folder.file(name, "");
         let log = folder.file(&format!("{name}.log"), "");
@@ -34,17 +34,17 @@ impl Running {
         Running { child, out, log, base: folder.path().join("tidemill") }
     }
 
-    /// Lines that it has printed.
+    /// The number of printed lines.
     pub fn lines(&self) -> usize {
         fs::read(&self.out).map_or(0, |bytes| bytes.iter().filter(|&&byte| byte == b'\n').count())
     }
 
-    /// How often a text is in its log.
+    /// The number of occurrences of a text in its log.
     pub fn logged(&self, text: &str) -> usize {
         fs::read_to_string(&self.log).map_or(0, |log| log.matches(text).count())
     }
 
-    /// The addresses of its nodes, once so many have started.
+    /// The addresses of its nodes, once `count` have started.
     pub fn addresses(&self, count: usize) -> Vec<String> {
         let started = || {
             let log = fs::read_to_string(&self.log).unwrap_or_default();
@@ -58,7 +58,7 @@ impl Running {
         started()
     }
 
-    /// Memory that is resident, in KiB.
+    /// Resident memory, in KiB.
     pub fn resident_kib(&self) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());
         let text = fs::read_to_string(path).expect("it runs");
@@ -66,7 +66,7 @@ impl Running {
         line.split_whitespace().next().and_then(|word| word.parse().ok()).expect("a number")
     }
 
-    /// The sum of all counters whose names end like this.
+    /// The sum of all counters whose names have this ending.
     pub fn counter(&self, ending: &str) -> u64 {
         let Ok(snapshot) = Snapshot::open_in(&self.base, self.child.id()) else { return 0 };
         let named = snapshot.counters.iter().filter(|(name, _)| name.ends_with(ending));
@@ -87,15 +87,15 @@ impl Drop for Running {
     }
 }
 
-/// Ports below those that the system gives to who asks for any: no client of another test has one.
+/// Ports below the ephemeral range: no client of another test has one.
 const PORTS: Range<u32> = 16_384..32_768;
 
-/// Addresses whose ports were free a moment ago, for datagrams and for connections. No two calls of
-/// a process give the same before all have been given.
+/// Addresses whose ports were free a moment ago, for datagrams and for connections. Two calls in a
+/// process return the same only after all have been used.
 pub fn free_addresses(count: usize) -> Vec<String> {
     static GIVEN: AtomicU32 = AtomicU32::new(0);
     let next = || {
-        // Processes that run side by side begin far from each other.
+        // Concurrent processes start far apart.
         let at = std::process::id().wrapping_mul(641);
         let at = at.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed));
         format!("127.0.0.1:{}", PORTS.start + at % (PORTS.end - PORTS.start))
@@ -106,7 +106,7 @@ pub fn free_addresses(count: usize) -> Vec<String> {
     std::iter::repeat_with(next).filter(is_free).take(count).collect()
 }
 
-/// Waits until something is so, at most half a minute.
+/// Waits until a condition holds, at most half a minute.
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
     let began = Instant::now();
     while !is_so() {
@@ -116,7 +116,7 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
     began.elapsed()
 }
 
-/// For how long a test that may last is to last: `SOAK_SECONDS`, set by `cargo xtask soak`.
+/// The duration of tests with a variable length: `SOAK_SECONDS`, set by `cargo xtask soak`.
 pub fn seconds() -> Option<u64> {
     std::env::var("SOAK_SECONDS").ok()?.parse().ok()
 }

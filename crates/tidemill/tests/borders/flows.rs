@@ -10,7 +10,7 @@ use tidemill::sim::{SimOptions, Simulation};
 use tidemill::tape::taped;
 use tidemill_diag::Sources;
 
-/// Counts the bytes of its flow, and says at its end how many they were.
+/// Counts the bytes of its flow, and prints the count when it ends.
 const METER: &str = "COMPONENT Meter REQUIRES Packets;
   VARIABLE packet: TEXT; packets, bytes: INTEGER;
   BEGIN
@@ -34,7 +34,7 @@ fn load(components: &str, graph: &str) -> Program {
     Program::of_texts(&texts, &LoadOptions::default())
 }
 
-/// What the app `script` has counted, but for zeros. Each packet taken was received or dropped.
+/// The nonzero counters of the app `script`. Each packet taken was received or dropped.
 fn counts(report: &Report) -> BTreeMap<String, u64> {
     let packets = report.packets.as_ref().expect("a graph");
     let script = packets.apps.iter().find(|(name, _)| name == "script").expect("counted");
@@ -48,7 +48,7 @@ fn expected<const COUNT: usize>(counts: [(&str, u64); COUNT]) -> BTreeMap<String
     counts.map(|(name, count)| (name.to_owned(), count)).into()
 }
 
-/// What it writes, what it notes, what it counts, and how it ends.
+/// Its output, its notes, its counters, and its result.
 fn run(components: &str, graph: &str) -> (String, String, BTreeMap<String, u64>, Report) {
     let program = load(components, graph);
     assert_eq!(found(&program), "");
@@ -64,7 +64,7 @@ fn sorted(text: &str) -> Vec<&str> {
     lines
 }
 
-/// UDP from the ports that are named.
+/// UDP from these ports.
 fn graph(ports: &[u16], config: &str) -> String {
     let frame = |port: &u16| {
         format!("\"02:00:00:00:00:01 > 02:00:00:00:00:09 ip 10.0.0.1 > 10.0.0.9 udp {port} > 7\"")
@@ -135,7 +135,7 @@ fn an_instance_ends_with_its_body_and_the_next_packet_makes_another() {
     let (text, notes, counts, _) = run(two, &graph(&[1, 1, 1, 2, 1, 2], PER));
     assert_eq!((&*notes, &*text), ("", "two\ntwo\ntwo\n"));
     assert_eq!(counts, expected([("ended", 3), ("flows", 3), ("received", 6), ("taken", 6)]));
-    // One that takes none does not get another to do no better.
+    // If an instance takes none, no further one is made.
     let none = "COMPONENT Meter REQUIRES Packets; BEGIN END Meter;";
     let (_, _, counts, _) = run(none, &graph(&[1, 1, 2], PER));
     assert_eq!(counts.get("dropped_ended"), Some(&3), "{counts:?}");
@@ -152,7 +152,7 @@ fn a_fault_ends_its_flow_only() {
         "{notes}"
     );
     assert!(report.is_well());
-    // What waited for the one that failed goes; what comes later makes another.
+    // The queue of the failed instance is dropped; later packets make another.
     assert_eq!(sorted(&text).last(), Some(&"2 packets, 42 bytes"), "{text}");
     assert_eq!(
         (counts["failed"], counts["received"] + counts["dropped_failed"]),
@@ -179,7 +179,7 @@ fn flows_and_what_waits_for_them_are_limited() {
     let all =
         [("dropped_queue_full", 2), ("ended", 2), ("flows", 2), ("received", 4), ("taken", 6)];
     assert_eq!(counts, expected(all));
-    // One that keeps up loses none, however small its queue is.
+    // An instance that keeps up loses none, however small its queue is.
     let config = "component: \"Meter\", queue_max: 1";
     let graph = format!(
         "src :: Source {{ packets: 20000 }}\nscript :: Script {{ {config} }}\nsrc -> script"
@@ -208,7 +208,7 @@ fn an_instance_has_the_inputs_that_it_opens() {
     let (_, notes, counts, _) = run(both, &graph);
     assert_eq!(notes, "");
     let all = [("dropped_not_open", 5), ("ended", 1), ("flows", 1), ("received", 2), ("taken", 7)];
-    // It sees what stands in the way when it asks for the next, or ends before.
+    // The blocking packets count when it receives the next, or when it ends.
     let mut summed = counts.clone();
     let ended = summed.remove("dropped_ended").unwrap_or(0);
     *summed.entry("dropped_not_open".to_owned()).or_default() += ended;
@@ -245,7 +245,7 @@ fn a_flow_without_packets_ends_and_killing_what_is_there_loses_no_count() {
     let (text, notes, all) = sim(script, 2);
     assert_eq!(notes.matches("fault[killed]").count(), 1, "{notes}");
     assert_eq!(notes.matches("app script: killed from outside").count(), 1, "{notes}");
-    // That of the node that crashed had no time to say anything.
+    // The instance of the crashed node could not print anything.
     let ended = all["ended_idle"] + all["failed"];
     assert!(ended < all["flows"] && !all.contains_key("alive"), "{all:?}");
     assert!(all["failed"] >= 4 && all["taken"] > 200, "{all:?}");
@@ -285,7 +285,7 @@ fn what_does_not_fit_is_an_error_of_both_sides() {
     assert_eq!(message, "no link of `script` leads from or to `out`");
     let alone = Program::of_text("a.flow", &fine, &LoadOptions::default());
     assert!(found(&alone).contains("runs a component of the program, and that has none"));
-    // What the system does not offer nobody connects.
+    // An interface that the system does not offer is not connected.
     let lonely = format!(
         "INTERFACE Other; IN X END Other;\n{}",
         METER.replace("REQUIRES", "REQUIRES Other,")
@@ -338,7 +338,7 @@ fn a_program_of_its_own_has_an_instance_for_each_flow_too() {
         assert_eq!(found(&program), "");
         let report = program.run(options(engine), tidemill::console::Console::silent());
         let report = report.expect("it runs");
-        // Two flows wait for their second packet still.
+        // Two flows still wait for their second packet.
         assert_eq!(super::received(&report, "->out."), 8);
         let all =
             [("alive", 2), ("ended", 2), ("flows", 4), ("received", 6), ("sent", 8), ("taken", 6)];
@@ -349,7 +349,7 @@ fn a_program_of_its_own_has_an_instance_for_each_flow_too() {
     let options = SimOptions { end_ns: Some(20_000_000_000), ..SimOptions::default() };
     let report = program.sim(options, tidemill::console::Console::silent()).expect("it runs");
     let counts = counts(&report);
-    // Packets of two flows come too late for the one before. The last ends with the run.
+    // Packets of two flows come too late for the previous one. The last ends with the run.
     let all = [
         ("alive", 1),
         ("ended_idle", 5),

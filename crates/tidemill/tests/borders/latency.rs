@@ -1,4 +1,4 @@
-//! How long batches wait at borders: histograms in the counters, which repeat in virtual time.
+//! The latency of batches at borders: histograms in the counters, which repeat in virtual time.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use tidemill_stat::Distribution;
 use super::found;
 use super::stages::options;
 
-/// A component gives ticks, of which each goes round through a stage; packets come, too.
+/// A component puts ticks, each of which passes through a stage; packets arrive, too.
 const COMPONENTS: &str = "
 INTERFACE Doubling; { IN Double(n: INTEGER) { OUT Doubled(n: INTEGER) } OUT Done } END Doubling;
 COMPONENT Doubler OFFERS Doubling;
@@ -52,7 +52,7 @@ fn latencies(clock: Clock) -> BTreeMap<String, Distribution> {
     let program = Program::of_texts(&texts, &loading);
     assert_eq!(found(&program), "");
     let mut options = RunOptions { clock, ..options() };
-    // Packets come at once, and not when the graph is compiled.
+    // Packets arrive at once, and not when the graph is compiled.
     options.packets.engine = EngineKind::Dispatch;
     let registry = options.registry.clone();
     let report = program.run(options, Console::silent()).expect("it runs");
@@ -74,12 +74,12 @@ fn each_border_has_a_histogram_of_what_its_batches_waited() {
         ["Rules", "Rules.Next", "cl:Doubler", "cl:Doubler.out", "flow::config", "rules"]
     );
     let count = |name: &str| all[name].count();
-    // Batches, not tuples or packets: what comes while the loop was held up is one.
+    // Batches, not tuples or packets: all that arrives while the loop is busy is one batch.
     let of_tuples = ["Rules", "Rules.Next", "cl:Doubler", "cl:Doubler.out"].map(count);
     assert!(of_tuples.iter().all(|count| (1..=20).contains(count)), "{of_tuples:?}");
     assert!((1..300).contains(&count("rules")), "{}", count("rules"));
     assert!((1..=20).contains(&count("flow::config")), "{}", count("flow::config"));
-    // Something has been waited for in real time: a turn at least.
+    // In real time a batch waits at least for a turn.
     assert!(all["Rules"].max() > 0 && all["rules"].max() > 0, "{all:?}");
 }
 

@@ -1,11 +1,12 @@
-//! Components reach rules by an interface that they require: what they give, and what they hear.
+//! Components use rules through an interface that they require: they put tuples, and receive
+//! changes.
 
 use tidemill::program::{LoadOptions, Program};
 
 use super::found;
 use super::stages::{error, load, options, run, run_with, seconds};
 
-/// Gives samples, and hears of a view and of an event until it has heard of one `over`.
+/// Puts samples, and receives changes of a view and an event until it has received one `over`.
 const GAUGE: &str = "
 INTERFACE Rules;
   { IN sample(name: TEXT; value: REAL) OUT Taken
@@ -41,7 +42,7 @@ fn components_give_facts_and_hear_of_views_and_events() {
         o1 over(@N) :- periodic(@N, E, 0.1, 1).";
     let ran = run_with(rules, GAUGE, (options(), seconds(20.0)));
     assert_eq!(ran.notes, "");
-    // What is not heard at once is heard as it stands: room has been 1 and then 2.
+    // Changes that are not delivered at once coalesce: room has been 1 and then 2.
     let data = ran.data.strip_prefix("+room1\n").unwrap_or(&ran.data);
     assert_eq!(data, "+room2\n+hall1\n-hall1\nover +\n");
     assert!(ran.report.is_well());
@@ -52,7 +53,7 @@ fn components_give_facts_and_hear_of_views_and_events() {
     assert!((4..=5).contains(&count("out")), "{}", count("out"));
 }
 
-/// Counts what it hears between two answers, which take long.
+/// Counts the changes that it receives between two slow answers.
 const LISTENER: &str = "
 INTERFACE RulesOfTicks;
   { IN start OUT Taken | IN Next ( OUT tick(change: CHARACTER; n: INTEGER) | OUT End ) }
@@ -96,7 +97,7 @@ fn changes_of_a_row_are_one_delivery_however_many_they_were() {
     let ran = run(&rules, LISTENER);
     assert_eq!(ran.data, "1 3000\n");
     assert_eq!(ran.count("RulesOfTicks/dropped_full"), 0);
-    // The view is made at once, or row by row: each time but the first coalesces.
+    // The view is computed at once, or row by row: each change but the first coalesces.
     assert_eq!(ran.count("RulesOfTicks/out"), 1);
 }
 
@@ -109,7 +110,7 @@ fn a_null_is_dropped_and_counted() {
     assert_eq!(ran.count("RulesOfTicks/dropped_null"), 1);
 }
 
-/// What a component gives is held back while the node has much to do.
+/// Puts of a component are held back while the node is busy.
 #[test]
 fn the_inbox_of_the_node_holds_a_fast_component_back() {
     let components = "
@@ -126,7 +127,8 @@ fn the_inbox_of_the_node_holds_a_fast_component_back() {
     assert_eq!((ran.count("Rules/in"), ran.count("Rules/dropped_full")), (5000, 0));
 }
 
-/// A sub-component is connected to what the entry requires, and columns have the types of rules.
+/// A sub-component is connected to the interfaces that the entry requires, and columns have the
+/// types of rules.
 #[test]
 fn nested_components_reach_rules_and_columns_keep_their_types() {
     let components = "
@@ -165,7 +167,7 @@ fn nested_components_reach_rules_and_columns_keep_their_types() {
     assert!(ran.has(id), "{}", ran.data);
 }
 
-/// Instances of stages may reach the rules by themselves, and hear of the end of the run.
+/// Instances of stages may require rules themselves, and receive the end of the run.
 #[test]
 fn instances_of_stages_reach_rules_too() {
     let components = "
@@ -190,7 +192,7 @@ fn instances_of_stages_reach_rules_too() {
     assert_eq!((ran.count("Rules/in"), ran.count("cl:Worker/instances")), (2, 2));
 }
 
-/// A run that is told to drain tells components, and waits for those that go on to their end.
+/// A draining run sends `End` to components, and waits for those that continue to their end.
 #[test]
 fn components_hear_of_the_end_of_the_run() {
     let components = "
@@ -250,14 +252,15 @@ fn sides_that_do_not_fit_are_found_when_they_are_loaded() {
     let text = wrong("{ IN Next ( OUT over | OUT End ) }");
     assert_eq!(text, "the first parameter of `over` is no CHARACTER");
     assert_eq!(wrong("{ IN Next(n: INTEGER) OUT End }"), "`Next` has no parameters");
-    // Without rules, and where nobody connects it.
+    // Without rules, and in a program where the system does not connect it.
     let alone = Program::of_text("a.com", GAUGE, &LoadOptions::default());
     assert!(found(&alone).contains("`Rules` leads to the rules of the program, which has none"));
     let unused = format!("{GAUGE} COMPONENT Main; BEGIN END Main;");
     assert!(found(&load(rules, &unused)).contains("warning[no-source]: nothing in this program"));
 }
 
-/// What only components give has the types of their parameters, and so have views of it.
+/// Relations that only components put have the types of their parameters, and so have views of
+/// them.
 #[test]
 fn rules_know_the_types_of_what_components_give() {
     let mean = "
@@ -269,7 +272,7 @@ fn rules_know_the_types_of_what_components_give() {
     let of_real = GAUGE.replace("name: TEXT; n: INTEGER)", "name: TEXT; n: REAL)");
     let of_real = of_real.replace("VARIABLE i, n: INTEGER;", "VARIABLE i: INTEGER; n: REAL;");
     assert_eq!(found(&load(mean, &of_real)), "");
-    // Others may send anything.
+    // Exported relations may have any type.
     let exported = format!("{mean} export(sample).");
     let (message, ..) = error(&exported, &of_real, "border");
     assert!(message.contains("`high` is mixed, double|interval"), "{message}");

@@ -11,7 +11,7 @@ use tidemill::tape::taped;
 
 use super::{first_error, found};
 
-/// Adds up what it is given and says the sum; negative numbers make it fail, 0 is not answered.
+/// Sums its input and yields the sum; negative numbers make it fail, 0 is not answered.
 const ADDER: &str = "
 INTERFACE Adding;
   { IN Add(key: TEXT; n: INTEGER) { OUT Sum(key: TEXT; sum: INTEGER) } OUT Done }
@@ -34,7 +34,7 @@ BEGIN sum := 0
 FINALLY WRITE(\"sum\"); WRITE(sum); WRITELINE
 END Adder;";
 
-/// A run that ends by itself after a while.
+/// The result of a run that ends by itself after a while.
 pub(super) struct Ran {
     pub(super) data: String,
     pub(super) notes: String,
@@ -50,7 +50,7 @@ impl Ran {
         found.map(|(_, count)| *count).unwrap_or_else(|| panic!("{name} in {counters:?}"))
     }
 
-    /// Whether a line of the data has these words behind the address.
+    /// Whether a line of the data has these words after the address.
     pub(super) fn has(&self, words: &str) -> bool {
         self.data.lines().any(|line| line.contains(words))
     }
@@ -72,7 +72,7 @@ pub(super) fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// Runs a program until it ends, or is told to after a while: then it ends in order.
+/// Runs a program until it ends, or is drained after a while.
 pub(super) fn run_with(
     rules: &str,
     components: &str,
@@ -131,7 +131,7 @@ fn each_key_has_an_instance_that_answers_in_order() {
             ["in", "out", "instances", "faults"].map(|it| ran.count(&format!("cl:Adder/{it}")));
         assert_eq!(counts, [4, 4, 2, 0]);
         let components = ran.report.components.expect("components");
-        // They end with the run.
+        // Instances end with the run.
         assert_eq!((components.counts.components.created, components.how), (2, None));
         assert_eq!(components.counts.components.alive, 0);
     }
@@ -161,7 +161,7 @@ fn an_instance_that_fails_is_reported_to_rules_and_the_next_tuple_makes_another(
         watchmod(added, \"c\").";
     let ran = run(rules, ADDER);
     assert!(ran.has("\"Adder\", \"a\", \"assertion failed with code 9\")"), "{}", ran.data);
-    // What waited is not lost, but starts anew.
+    // Queued inputs are not lost, but start with a new instance.
     assert!(ran.has("\"a\", 2)") && ran.has("\"a\", 5)"), "{}", ran.data);
     assert!(ran.notes.contains("fault[assertion]: assertion failed with code 9 (Adder, Adding)"));
     let counts = ["in", "out", "instances", "faults", "lost"];
@@ -186,7 +186,7 @@ fn keys_of_several_columns_are_a_list_for_rules() {
     assert!(ran.has(", [1, 2])"), "{}", ran.data);
 }
 
-/// The rows of a table are the inputs; a row that goes takes its instance with it.
+/// The rows of a table are the inputs; a deleted row ends its instance.
 #[test]
 fn instances_end_with_their_rows_when_they_have_done_all() {
     let rules = "
@@ -203,7 +203,7 @@ fn instances_end_with_their_rows_when_they_have_done_all() {
     let line = |words: &str| ran.data.lines().position(|line| line.contains(words));
     let places = ["\"a\", 1)", "\"a\", 3)", "sum3", "\"a\", 5)"].map(line);
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{}", ran.data);
-    // Those that are left when the run ends are not told.
+    // Instances alive at the end of the run see no end of input.
     assert!(!ran.has("sum7") && !ran.has("sum5"), "{}", ran.data);
     assert_eq!(ran.count("cl:Adder/instances"), 3);
 }
@@ -266,7 +266,7 @@ fn nulls_and_what_is_no_parameter_are_counted() {
     assert!(ran.has(", 0, 2.0, true, \"y\", \"0x0000000000000000000000000000000000000007I\")"));
 }
 
-/// An instance that yields without end is held up, and so is none else.
+/// An instance that yields without end is blocked, and no other is.
 #[test]
 fn what_is_yielded_faster_than_it_is_taken_waits_with_the_instance() {
     let components = "
@@ -289,7 +289,7 @@ fn what_is_yielded_faster_than_it_is_taken_waits_with_the_instance() {
     assert!(nodes.turns >= 20_000);
 }
 
-/// Instances use what the system offers, beside an entry component with which the run ends.
+/// Instances use system components, beside an entry component with which the run ends.
 #[test]
 fn a_program_may_have_an_entry_component_too() {
     let main = "COMPONENT Main REQUIRES SystemTime;
@@ -306,7 +306,7 @@ fn a_program_may_have_an_entry_component_too() {
     }
 }
 
-/// A program of components that only stages use, and of others that these make, has no entry.
+/// A program of components that only stages use, and of others made by these, has no entry.
 #[test]
 fn what_instances_make_is_not_the_program() {
     let components = format!(
@@ -327,7 +327,7 @@ fn what_instances_make_is_not_the_program() {
         stage(\"cl:Twice\", give, got).
         g1 give(@N, 4) :- periodic(@N, E, 0.01, 2).
         watchmod(got, \"c\").";
-    // Nor is one that nobody uses and that could only serve others.
+    // Nor is an unused component that could only serve others.
     let components = format!("{components}\n{}", ADDER.replace("Add", "Sub"));
     let ran = run(rules, &components);
     assert!(ran.has(", 8)") && ran.has(", 16)"), "{}", ran.data);
@@ -419,7 +419,7 @@ fn sides_that_do_not_fit_are_found_when_they_are_loaded() {
     assert!(message.contains("needs 3 columns here, but `add` has 2"), "{message}");
     assert_eq!(places[0], "a.olg: add");
     assert_eq!(places.last().map(String::as_str), Some("a.com: Adding"));
-    // Types, wrong, mixed, and lists.
+    // Types: wrong, mixed, and lists.
     let of = |value: &str| format!("{fine} a2 add(@N, \"k\", {value}) :- other(@N).");
     let (message, places, _) = error(&of("2.5"), ADDER, "type");
     assert!(
@@ -447,7 +447,7 @@ fn sides_that_do_not_fit_are_found_when_they_are_loaded() {
     let none = "COMPONENT Adder; BEGIN END Adder;";
     let (message, ..) = error(&fine, none, "unknown-stage");
     assert!(message.contains("`Adder` offers 0 interfaces"), "{message}");
-    // What it requires has to be there.
+    // The interfaces that it requires must be available.
     let lonely = ADDER.replace("OFFERS Adding;", "OFFERS Adding REQUIRES Other;");
     let lonely = format!("INTERFACE Other; IN X END Other;\n{lonely}");
     let (message, _, help) = error(&fine, &lonely, "no-entry");

@@ -8,7 +8,7 @@ use tidemill::sim::{SimOptions, Simulation};
 use tidemill::tape::taped;
 use tidemill_diag::Sources;
 
-/// Counts by source, and drops what comes from those that rules name.
+/// Counts by source, and drops packets from sources that rules name.
 const GATE: &str = "
     app Gate {
         ports { input in; output out; }
@@ -30,7 +30,7 @@ const GATE: &str = "
     src -> gate -> out
 ";
 
-/// Frames from these hosts of 10.0.0.0/16, and the gate that they go through.
+/// Frames from these hosts of 10.0.0.0/16, and the gate for them.
 fn graph(hosts: impl Iterator<Item = u32>, config: &str) -> String {
     let frame = |host: u32| {
         let (high, low) = (host >> 8, host & 255);
@@ -46,7 +46,7 @@ fn load(rules: &str, graph: &str) -> Program {
     Program::of_texts(&[("a.olg", rules), ("a.flow", graph)], &LoadOptions::default())
 }
 
-/// What is written, what is noted, and how it ends.
+/// The output, the notes, and the result.
 fn sim(rules: &str, graph: &str, script: &str) -> (String, String, Report) {
     let program = load(rules, graph);
     assert_eq!(found(&program), "");
@@ -63,7 +63,7 @@ fn sim(rules: &str, graph: &str, script: &str) -> (String, String, Report) {
     (data.text(), notes.text(), report)
 }
 
-/// What an app has counted.
+/// A counter of an app.
 fn count(report: &Report, app: &str, counter: &str) -> u64 {
     let packets = report.packets.as_ref().expect("a graph");
     let (_, counts) = packets.apps.iter().find(|(name, _)| name == app).expect("counted");
@@ -73,8 +73,8 @@ fn count(report: &Report, app: &str, counter: &str) -> u64 {
 #[test]
 fn entries_that_come_and_go_are_changes_and_values_are_reported() {
     let rules = "watchmod(gate::seen, \"id\").";
-    // Three packets a second: for three seconds each third is of the second host, then all are of
-    // the third, while the others expire.
+    // Three packets a second: for three seconds each third is from the second host, then all are
+    // from the third, while the others expire.
     let hosts = [1, 1, 2].into_iter().cycle().take(9).chain(std::iter::repeat_n(3, 15));
     let (text, notes, _) = sim(rules, &graph(hosts, ", rate: 3"), "at 9 end");
     assert_eq!(notes, "");
@@ -89,20 +89,21 @@ fn entries_that_come_and_go_are_changes_and_values_are_reported() {
                 Some((time.parse().ok()?, letter, packets.trim_end_matches(')').parse().ok()?))
             })
             .collect();
-        // A row comes with the first packet, is replaced when its values are reported, and goes.
+        // A row is inserted with the first packet, replaced when its values are reported, and
+        // deleted.
         let (came, rest) = changes.split_first().expect("it came");
         assert_eq!((came.1, came.2), ("i", 1), "{text}");
         let (mut known, mut reported) = (1, came.0);
         let (replaced, went) = rest.as_chunks::<2>();
         for [went, came] in replaced {
             assert_eq!((went.1, went.2, came.1), ("d", known, "i"), "{text}");
-            // Each second, and when the graph has ended.
+            // Each second, and when the graph has finished.
             assert!(came.0.fract() == 0.0 || came.2 == all, "{text}");
             assert!(came.2 > known && came.0 > reported, "{text}");
             (known, reported) = (came.2, came.0);
         }
         assert!(known == all && replaced.len() >= 2, "{text}");
-        // The last is there still, as time ends with the packets.
+        // The last one is still there, as time ends with the packets.
         let went: Vec<(&str, u64)> = went.iter().map(|(_, letter, it)| (*letter, *it)).collect();
         let expected = if host < 3 { vec![("d", all)] } else { Vec::new() };
         assert_eq!(went, expected, "{text}");
@@ -113,7 +114,7 @@ fn entries_that_come_and_go_are_changes_and_values_are_reported() {
 fn changes_wait_in_the_table_while_many_events_wait() {
     let rules = "materialize(slow, infinity, infinity, keys(1, 2)).
         s1 slow(@N, S) :- gate::seen(@N, S, P).";
-    // All of them come in one batch of breaths, and a quarter of that fills the inbox.
+    // All arrive in one batch of breaths, and a quarter of them fills the inbox.
     let graph = graph(0..4000, "");
     let script = "at 0.5 expect 0 gate::seen(NODE, _, 1) count 4000
         at 0.5 expect 0 slow(NODE, _) count 4000
@@ -158,7 +159,7 @@ fn a_turn_is_seen_as_a_whole_or_refused_as_a_whole() {
     ] {
         assert!(text.contains(&line), "{line} in\n{text}\n{notes}");
     }
-    // Of the first host came packets at 0, 0.2 and 0.4, and from 3.0 to 3.8.
+    // The first host sent packets at 0, 0.2 and 0.4, and from 3.0 to 3.8.
     assert_eq!(count(&report, "gate", "drop_blocked"), 12);
     assert_eq!(
         (count(&report, "gate", "blocked_entries"), count(&report, "out", "taken_packets")),
@@ -198,11 +199,11 @@ fn what_rules_wrote_outlives_the_app_and_what_the_kernel_wrote_does_not() {
         (data.text(), notes.text(), report)
     };
     let (text, notes, report) = run();
-    // Every row that came went again but for the last, at whichever crash.
+    // Every inserted row but the last was deleted, whichever crash it was.
     let changes = |letter: &str, node: &str| text.matches(&format!("{node} {letter} - ")).count();
     assert_eq!(changes("i", "n0:1"), changes("d", "n0:1") + 1, "{text}");
     assert!(notes.contains("gate: restarted"), "{notes}");
-    // No packet of the first host was let through, not one.
+    // Not a single packet of the first host passed.
     let (blocked, passed) =
         (count(&report, "gate", "drop_blocked"), count(&report, "out", "taken_packets"));
     assert!(blocked > 0 && passed > 0);
@@ -246,13 +247,13 @@ fn prefixes_and_masks_are_columns() {
         watchmod(no, \"c\").";
     let (text, notes, report) = sim(rules, graph, "at 1 inject 0 go(NODE)\nat 6 end");
     assert!(text.contains("\"a prefix of 33 bits; the column has 32\""), "{text}{notes}");
-    // The first packet came before the facts.
+    // The first packet arrived before the facts.
     let counts = ["routed", "drop_denied"].map(|name| count(&report, "route", name));
     let passed = count(&report, "out", "taken_packets");
     assert_eq!((counts, passed), ([20, 20], 20), "{notes}");
 }
 
-/// Two rows that were one entry would go with the first of them.
+/// Two rows that are one entry would be deleted with the first of them.
 #[test]
 fn bits_that_do_not_count_are_refused() {
     let graph = "
@@ -384,7 +385,7 @@ fn what_does_not_fit_is_found_on_both_sides() {
         let (is, at, with, and) = error(rules);
         assert_eq!((&*is, &*at, &*with, &*and), (message, place, label, help), "{rules}");
     }
-    // Names of other apps are the program's own.
+    // Relations under other apps' names are the program's own.
     let own = load("materialize(src::seen, 10, 10, keys(1)). src::seen(NODE, 1).", &graph);
     assert_eq!(found(&own), "");
 }

@@ -1,5 +1,5 @@
-//! Every run of small programs with properties of all nodes, and of mutants of them: whatever a
-//! search leaves out, it finds what a plain search finds.
+//! Every run of small programs with properties of all nodes, and of their mutants: with every
+//! reduction a search finds the same as a plain search.
 
 mod world;
 
@@ -13,7 +13,7 @@ use tidemill_overlog::node::Program as Rules;
 
 use world::{Given, Plain, Rows, Searched, Wrong};
 
-/// A program, what reaches it, and what must not be so, as rules and in Rust.
+/// A program, its inputs, and a forbidden condition, as rules and in Rust.
 struct Case {
     rules: &'static str,
     property: &'static str,
@@ -22,13 +22,13 @@ struct Case {
     wrong: Wrong,
 }
 
-/// More than one node has a row.
+/// Whether more than one node has a row.
 fn two(rows: Rows<'_>, table: &str) -> bool {
     rows(table).iter().filter(|rows| !rows.is_empty()).count() > 1
 }
 
 const CASES: [Case; 6] = [
-    // The lamp of one node goes off before that of the other goes on; but a turn may come late.
+    // The lamp of one node goes off before that of the other goes on; but a turn may be late.
     Case {
         rules: "materialize(up, infinity, infinity, keys(1)).\n\
                 r1 up(@N) :- on(@N).\nr2 delete up(@N) :- off(@N).\n",
@@ -37,7 +37,7 @@ const CASES: [Case; 6] = [
         script: &[(0, 0, "on", &[]), (1, 0, "off", &[]), (2, 1, "on", &[])],
         wrong: |rows| two(rows, "up"),
     },
-    // A lamp goes off in the turn behind the one in which it goes on.
+    // A lamp goes off in the turn after the one in which it goes on.
     Case {
         rules: "materialize(up, infinity, infinity, keys(1)).\n\
                 r1 up(@N) :- on(@N).\nr2 off(@N) :- up(@N).\nr3 delete up(@N) :- off(@N).\n",
@@ -56,7 +56,7 @@ const CASES: [Case; 6] = [
         script: &[(0, 0, "go", &["n1:1"]), (0, 1, "go", &["n2:1"])],
         wrong: |rows| two(rows, "token"),
     },
-    // Two ask a third for its vote, which it has once.
+    // Two candidates request a third node's only vote.
     Case {
         rules: "materialize(voted, infinity, infinity, keys(1)).\n\
                 materialize(leads, infinity, infinity, keys(1)).\n\
@@ -69,7 +69,7 @@ const CASES: [Case; 6] = [
         script: &[(0, 0, "stand", &["n2:1"]), (0, 1, "stand", &["n2:1"])],
         wrong: |rows| two(rows, "leads"),
     },
-    // Who gives a thing away keeps it until the other has it.
+    // The sender keeps a thing until the receiver has it.
     Case {
         rules: "materialize(known, infinity, infinity, keys(1, 2)).\n\
                 materialize(has, infinity, infinity, keys(1, 2)).\n\
@@ -85,7 +85,7 @@ const CASES: [Case; 6] = [
             known.iter().flatten().any(|row| !somebody_has(&row[1]))
         },
     },
-    // Who has a lease gives it back in time, by a clock that nobody else has.
+    // The holder returns a lease in time, by its own clock.
     Case {
         rules: "materialize(lease, 2, infinity, keys(1)).\n\
                 materialize(holds, 3, infinity, keys(1)).\n\
@@ -99,7 +99,7 @@ const CASES: [Case; 6] = [
     },
 ];
 
-/// How often rows may expire in a run.
+/// The maximum number of expiries of rows in a run.
 const EXPIRIES: u8 = 2;
 
 /// A program, or a mutant of one.
@@ -123,7 +123,7 @@ impl Subject<'_> {
         })
     }
 
-    /// What is explored of it; nothing if its script does not fit it.
+    /// Explores it; `None` if its script does not fit it.
     fn explored(&self, crashes: u8, change: &dyn Fn(&mut ExploreOptions)) -> Option<ExploreReport> {
         let nodes = self.case.nodes as u32;
         let mut options =
@@ -169,7 +169,7 @@ fn subjects(case: &Case) -> Vec<Subject<'_>> {
     all
 }
 
-/// What a search has found, as a plain one says it.
+/// The result of a search, in the form of a plain one.
 fn found(report: &ExploreReport) -> Searched {
     let fails_after = report.counterexample.as_ref().map(|failed| failed.outside());
     assert!(fails_after.is_some() || report.is_complete(), "{report}");
@@ -202,7 +202,7 @@ fn searches_find_what_a_plain_one_finds() {
     assert!(failed > 20 && well > 20, "{failed} failed and {well} did not");
 }
 
-/// A run that fails, as a script, fails in a simulation, if no node has to wait before a turn.
+/// A failing run, as a script, fails in a simulation, unless a node has to delay a turn.
 #[test]
 fn a_run_that_fails_can_be_simulated() {
     let (mut atomic, mut others) = ((0, 0), (0, 0));
@@ -218,11 +218,11 @@ fn a_run_that_fails_can_be_simulated() {
         }
     }
     assert!(atomic.0 > 20 && atomic.1 == atomic.0, "{atomic:?}");
-    // In others a node may wait.
+    // In others a node may have to delay a turn.
     assert!(others.0 > 20 && others.1 * 5 >= others.0 * 4, "{others:?}");
 }
 
-/// A node that works off all at once is looked at between its turns, too.
+/// Properties are checked between the turns of a node that completes chains at once, too.
 #[test]
 fn properties_see_each_turn_of_a_chain() {
     let case = |property| Case { property, ..CASES[1] };
@@ -234,6 +234,6 @@ fn properties_see_each_turn_of_a_chain() {
     };
     let lit = "violation(@SIM, A) :- up(@A).\n";
     assert_eq!((seen(lit, true), seen(lit, false)), (Some(1), Some(1)));
-    // Two at once are so only if messages come between turns.
+    // Two at a time are only possible if messages arrive between turns.
     assert_eq!((seen(CASES[1].property, true), seen(CASES[1].property, false)), (None, Some(2)));
 }

@@ -1,5 +1,5 @@
-//! A plain search, to compare with: it copies whole worlds, leaves out nothing, and looks at all
-//! nodes after every turn. Rows expire in it; it knows no other timers and nothing random.
+//! A plain search as oracle: it copies whole worlds, reduces nothing, and checks all nodes after
+//! every turn. Rows expire in it; it has no other timers and no randomness.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -10,33 +10,33 @@ use tidemill_overlog::node::{
 use tidemill_relation::{SeqBuilder, Value};
 use tidemill_stdx::keyed::Secret;
 
-/// What a script gives a node: the time, the node, the name of an event and its columns but the
-/// first, all strings.
+/// An input of a script: the time, the node, the name of an event and its columns but the first,
+/// all strings.
 pub type Given = (u32, usize, &'static str, &'static [&'static str]);
 
 /// The rows of a table at each node, as text.
 pub type Rows<'r> = &'r dyn Fn(&str) -> Vec<Vec<Vec<String>>>;
 
-/// What must not be so of all nodes.
+/// A forbidden condition on all nodes.
 pub type Wrong = fn(Rows<'_>) -> bool;
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Searched {
-    /// States that differ, if no run fails.
+    /// The number of distinct states, if no run fails.
     pub distinct: u64,
-    /// The least number of things from outside in a run that fails.
+    /// The minimum number of inputs of a failing run.
     pub fails_after: Option<usize>,
 }
 
-/// All that there is at a moment of a run.
+/// The state of a run.
 struct World {
     nodes: Vec<Node>,
     inboxes: Vec<VecDeque<Event>>,
     messages: Vec<(usize, Event)>,
     done: Vec<bool>,
     crashes: u8,
-    /// How often rows may expire.
+    /// The number of remaining expiries of rows.
     expiries: u8,
     clocks_ns: Vec<u64>,
 }
@@ -45,7 +45,7 @@ pub struct Plain {
     rules: Arc<Rules>,
     script: Vec<Given>,
     wrong: Wrong,
-    /// Rows have an order.
+    /// The order of rows is part of the state.
     in_order: bool,
 }
 
@@ -70,7 +70,7 @@ impl Plain {
         let mut layer = vec![first];
         let mut depth = 0;
         while !layer.is_empty() {
-            // Turns are no steps from outside.
+            // Turns are not inputs.
             let mut at = 0;
             while at < layer.len() {
                 for node in 0..nodes {
@@ -111,7 +111,7 @@ impl Plain {
         Node::new(self.rules.clone(), identity, 0, Secret::FIXED)
     }
 
-    /// The turn of the first event that waits at a node, and whether something is wrong then.
+    /// The turn of the first waiting event at a node, and whether it fails.
     fn turn(&self, world: &World, node: usize) -> Option<(World, bool)> {
         let mut next = world.copy();
         let event = next.inboxes[node].pop_front()?;
@@ -132,7 +132,7 @@ impl Plain {
         Some((next, is_wrong))
     }
 
-    /// All that can happen from outside.
+    /// All possible inputs.
     fn outside(&self, world: &World) -> Vec<(World, bool)> {
         let mut all = Vec::new();
         for at in 0..world.messages.len() {
@@ -148,7 +148,7 @@ impl Plain {
             let mut next = world.copy();
             next.done[at] = true;
             let relation = self.rules.plan().find(name);
-            // Of an event that no rule asks for nothing follows.
+            // An event that no rule reads has no effect.
             if let Some(relation) = relation {
                 let address = format!("n{node}:1");
                 let columns = [address.as_str()].into_iter().chain(columns.iter().copied());
@@ -199,7 +199,7 @@ impl Plain {
         })
     }
 
-    /// What is equal for equal worlds.
+    /// A key that is equal for equal worlds.
     fn key(&self, world: &World) -> Vec<u8> {
         let mut key = Vec::new();
         for (at, (node, inbox)) in world.nodes.iter().zip(&world.inboxes).enumerate() {
@@ -229,7 +229,7 @@ impl World {
     }
 }
 
-/// What waits at a node that starts.
+/// The initial inbox of a node.
 fn starting(node: &Node) -> VecDeque<Event> {
     node.together(node.facts()).into()
 }

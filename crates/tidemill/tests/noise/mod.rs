@@ -1,4 +1,4 @@
-//! Mutated inputs for what is read here.
+//! Mutated inputs for the parsers of this crate.
 
 use tidemill_support::mutate;
 mod script;

@@ -1,4 +1,4 @@
-//! Scripts of simulations: read, and joined with a program and its nodes.
+//! Scripts of simulations: parsed, and bound to a program and its nodes.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use tidemill_diag::{Diagnostic, Sources};
 use tidemill_overlog::node::Identity;
 use tidemill_overlog::program::Compiled;
 
-/// What the scripts of the corpus speak of.
+/// The relations used by the scripts of the corpus.
 const PROGRAM: &str = "
     materialize(link, infinity, infinity, keys(1, 2)).
     materialize(seen, 10, 100, keys(1, 2)).
@@ -20,7 +20,7 @@ static LOADED: LazyLock<Compiled> = LazyLock::new(|| {
     Program::of_text("p.olg", PROGRAM, &LoadOptions::default()).rules.program.expect("right")
 });
 
-/// Panics if `input`, taken as a script, makes something do so.
+/// Panics if parsing or binding `input` does.
 pub fn check(input: &[u8]) {
     let mut sources = Sources::default();
     let (_, found) = read(input, &mut sources);
@@ -32,7 +32,7 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// True for a script without mistakes.
+/// Whether it is a valid script.
 pub fn is_understood(input: &[u8]) -> bool {
     let (cues, found) = read(input, &mut Sources::default());
     !cues.is_empty() && found.is_empty()

@@ -1,4 +1,4 @@
-//! Drivers that are components, and what is at the other side of their pores.
+//! Drivers that are components, and the peers of their pores.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a program prints, and its faults.
+/// The output of a program, and its faults.
 fn run(parts: &[&str], folder: &Folder, arguments: &[&str], engine: Engine) -> (String, String) {
     run_in(&folder.0, None, parts, arguments, engine)
 }
@@ -90,7 +90,7 @@ fn both_drivers_say_the_same_over_pages_and_sockets() {
     }
 }
 
-/// The distribution's daemon, where it listens: at `XENSTORED_PATH`, or where it does by itself.
+/// The distribution's daemon, at its address: `XENSTORED_PATH`, or the default.
 #[test]
 fn both_drivers_speak_to_a_daemon() {
     let path = std::env::var("XENSTORED_PATH").unwrap_or("/var/run/xenstored/socket".to_owned());
@@ -137,7 +137,7 @@ fn opening_fails_with_a_reason() {
     assert!(said("memfd-listen", "words 64 x").contains("memfd-listen takes"));
 }
 
-/// As many at once as the ring has no room for, cut off by slices wherever they are.
+/// More at once than the ring has room for, preempted anywhere.
 #[test]
 fn many_writers_share_a_driver() {
     let program = [XENSTORE, include_str!("../../../../bench/cl/pores.com")];
@@ -150,10 +150,10 @@ fn many_writers_share_a_driver() {
     }
 }
 
-/// A store that goes fails those who ask; nobody hangs.
+/// When a store disappears, its clients fail; none hangs.
 #[test]
 fn a_store_that_goes_fails_its_clients() {
-    // All are at it before the store goes.
+    // All are waiting before the store disappears.
     let program = "INTERFACE Go;
           IN Go(kind, address: TEXT) OUT Begun OUT Went(text: TEXT)
         END Go;
@@ -196,11 +196,11 @@ fn a_store_that_goes_fails_its_clients() {
     assert_eq!((out.as_str(), faults.as_str()), ("EIO\nEIO\nEIO\nEIO\nEIO\n", ""));
 }
 
-/// Skips, with the reason on standard error, what this machine does not have.
+/// Skips a test whose requirements this machine lacks, with the reason on standard error.
 fn skipped(what: &str, reason: &str) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
-    // Not through the macros: the harness keeps to itself what they print.
+    // Not through the macros, whose output the harness captures.
     let _ = writeln!(io::stderr(), "skipped ({count} in all so far): {what}: {reason}");
 }
 
@@ -216,11 +216,11 @@ fn files_are_read_and_written_through_io_uring() {
     assert_eq!((out, faults), (format!("{}{}0\n", line(1), line(2)), String::new()));
 }
 
-/// The names of its two ends: the name, and 0 or 1.
+/// A pair of devices with these names: the name, and 0 or 1.
 struct Veth(&'static str);
 
 impl Veth {
-    /// Two devices that are connected, in the network of this process.
+    /// Two connected devices, in the network of this process.
     fn new(name: &'static str) -> Result<Veth, String> {
         let ip = |words: &str| {
             let output = Command::new("ip").args(words.split(' ')).output();
@@ -290,7 +290,7 @@ fn a_device_is_bridged_to_a_graph() {
     assert_eq!((out.as_str(), faults.as_str()), ("60 Oy\n", ""));
 }
 
-/// The other side in C.
+/// Compiles the peer in C.
 fn build_peer(folder: &Folder) -> Result<PathBuf, String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pore/peer.c");
     let program = folder.0.join("peer");
@@ -350,7 +350,7 @@ fn a_peer_that_misbehaves_hurts_its_own_pore_only() {
     }
 }
 
-/// While one peer rings all the time, the other pores of the program go on.
+/// While one peer rings all the time, the other pores of the program make progress.
 #[test]
 fn a_peer_that_floods_and_one_that_dies_leave_others_alone() {
     let folder = Folder::new("flooded");

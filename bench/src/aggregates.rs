@@ -1,4 +1,4 @@
-//! Aggregate views: what one change of a group costs, by the size of the group.
+//! Aggregate views: the cost of one change of a group, by the size of the group.
 //!
 //! A group holds keys with random values; each change gives one key another value, in a turn of
 //! its own. MKLIST computes a value as long as the group each time; the others should be flat, or
@@ -17,9 +17,9 @@ use crate::report::{Better, Report, Row};
 struct Kind {
     name: &'static str,
     rule: &'static str,
-    /// Values lie below this; sets are as large as there are different ones.
+    /// Values are below this, which bounds the size of sets.
     values: u64,
-    /// What the columns of the result should be.
+    /// The expected columns of the result.
     expected: fn(&Group) -> Vec<String>,
 }
 
@@ -161,7 +161,7 @@ fn check(kind: &Kind, node: &Node, group: &Group) -> Result<(), String> {
     }
 }
 
-/// The values by key, and when each was last changed.
+/// The values by key, and the time of the last change of each.
 #[derive(Default)]
 struct Group {
     values: Vec<i64>,
@@ -187,13 +187,13 @@ impl Group {
     }
 }
 
-/// A list as values print.
+/// A list in printed form.
 fn list(values: &[i64]) -> String {
     let values: Vec<String> = values.iter().map(i64::to_string).collect();
     format!("[{}]", values.join(", "))
 }
 
-/// Puts in all rows of a group in one turn, as facts are.
+/// Inserts all rows of a group in one turn, like facts.
 fn fill(node: &mut Node, group: &mut Group, values: Vec<i64>) -> Result<(), String> {
     let items = (0..).zip(&values).map(|(key, value)| item(node, key, *value));
     let events = items.collect::<Result<_, _>>()?;
@@ -207,9 +207,9 @@ fn fill(node: &mut Node, group: &mut Group, values: Vec<i64>) -> Result<(), Stri
     Ok(())
 }
 
-/// Gives a key a value, in a turn.
+/// Changes the value of a key, in a turn.
 fn change(node: &mut Node, group: &mut Group, key: usize, value: i64) -> Result<(), String> {
-    // A row that is put in again as it is stays where it is.
+    // A row that is inserted again unchanged keeps its place.
     if group.values[key] != value {
         group.time += 1;
         (group.values[key], group.changed[key]) = (value, group.time);

@@ -1,7 +1,7 @@
 //! Telemetry messages into Arrow columns: a million small messages, batches of 65,536 rows.
 //!
 //! The sum of a column and the number of rows are the same for all. Peers are packages of PyPI
-//! (`bench/peers/python/columns.py`), where Python has them.
+//! (`bench/peers/python/columns.py`), where installed.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ fn row(case: &str, who: &str, value: f64, runs: usize) -> Row {
     Row::new("arrow", case, who, ("mb_per_s", "MB/s"), (value, runs))
 }
 
-/// All messages into columns.
+/// Converts all messages to columns.
 fn columns(
     reader: &mut Reader,
     stream: &[u8],
@@ -122,7 +122,7 @@ fn columns(
     Ok((rows, sum))
 }
 
-/// Messages behind their lengths, where each lies, and what comes of them.
+/// Length-prefixed messages, their offsets, and the expected result.
 fn data(
     schema: &Schema,
     message: MessageId,
@@ -167,7 +167,7 @@ fn data(
     (stream, ends, (count as usize, sum))
 }
 
-/// The peers that Python has, with the seconds of each.
+/// The installed Python peers, with the seconds of each.
 fn peers(
     schema: &Schema,
     stream: &[u8],

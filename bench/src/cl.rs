@@ -1,6 +1,6 @@
 //! Programs in the component language, run in this process.
 //!
-//! The only place of the benchmarks that knows the library's way to do that.
+//! No other file of the benchmarks uses the library's API for that.
 
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{ComponentOptions, Prepared, RunOptions};
@@ -11,20 +11,20 @@ use crate::measure::{Measured, measured};
 /// Why components cannot be measured, if so.
 pub const ABSENT: Option<&str> = None;
 
-/// How a program is run.
+/// Options of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Generated code can be preempted.
     pub checkpoints: bool,
-    /// Loops.
+    /// The number of loops.
     pub workers: u32,
 }
 
-/// Compiles a program, then runs it with these arguments and measures that: `Measured` takes the
-/// number that the program printed for the result.
+/// Compiles a program, then runs it with these arguments and measures the run: the result in
+/// `Measured` is the number that the program printed.
 ///
 /// # Errors
-/// Diagnostics, faults, or a program that printed something else.
+/// Diagnostics, faults, or other output.
 pub fn run(source: &str, arguments: &[u64], options: Options) -> Result<Measured, String> {
     let program = Program::of_text("bench.com", source, &LoadOptions::default());
     if program.has_errors() {

@@ -1,11 +1,11 @@
-//! How much a run measures.
+//! The extent of a run.
 
-/// How much to measure.
+/// The extent of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     pub peers: bool,
     pub small: bool,
     pub seconds: Option<u64>,
-    /// What captures are made from, if that was said.
+    /// The seed of captures, if given.
     pub seed: Option<u64>,
 }

@@ -1,7 +1,7 @@
-//! Deciding whether histories are linearizable: `histories`. The peer is porcupine, in Go.
+//! Checks whether histories are linearizable: `histories`. The peer is porcupine, in Go.
 //!
-//! A history comes from an object that exists: each operation takes effect at a point between its
-//! call and its return. In a wrong one a single result is another.
+//! A history comes from a real object: each operation takes effect at a point between its
+//! invocation and its response. In a wrong one a single result is changed.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -16,12 +16,12 @@ use crate::tool;
 
 const METRIC: (&str, &str) = ("cpu_s", "s");
 
-/// What histories are made of.
+/// The parameters of histories.
 struct Case {
     name: &'static str,
     model: Model,
     is_right: bool,
-    /// Operations, and how many of them are under way at a time.
+    /// The number of operations, and how many of them are concurrent.
     operations: u64,
     clients: u64,
     keys: u64,
@@ -88,7 +88,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
 
 impl Case {
     fn history(&self, random: &mut Rng) -> Vec<Operation> {
-        // By key: what there is.
+        // The values by key.
         let mut state: Vec<Vec<i64>> = vec![Vec::new(); self.keys as usize];
         let mut history: Vec<Operation> = Vec::with_capacity(self.operations as usize);
         for number in 0..self.operations as i64 {
@@ -110,7 +110,7 @@ impl Case {
                     ("dequeue", Value::Null, first)
                 }
             };
-            // It takes effect at `point`; one each 100, of which some are under way at a time.
+            // It takes effect at `point`; one each 100, some of which overlap.
             let point = number * 100;
             let around = |random: &mut Rng| random.below(self.clients * 50) as i64;
             let (invoked, returned) = (point - around(random), point + around(random));
@@ -124,7 +124,7 @@ impl Case {
             });
         }
         if !self.is_right {
-            // A value that was never there.
+            // A value that was never written.
             let late = history.iter_mut().skip(self.operations as usize * 9 / 10);
             let reads = |it: &&mut Operation| {
                 matches!(it.name.as_str(), "get" | "dequeue") && it.returned.is_some()
@@ -143,7 +143,7 @@ fn porcupine() -> Result<std::path::PathBuf, String> {
     Ok(program)
 }
 
-/// The CPU time that the peer takes, whose verdict must be right.
+/// The CPU time of the peer, whose verdict must be right.
 fn with_porcupine(
     program: &std::path::Path,
     case: &Case,
@@ -161,7 +161,7 @@ fn with_porcupine(
             value => (0, number(Some(value))),
         };
         let (result, returned) = (number(Some(result)), returned.unwrap_or(-1));
-        // Times from 0 on, as -1 means that there is none.
+        // Times start at 0, as -1 means none.
         let start = case.clients as i64 * 50;
         let (invoked, returned) =
             (invoked + start, if returned == -1 { -1 } else { returned + start });

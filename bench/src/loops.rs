@@ -1,6 +1,6 @@
 //! Arithmetic and arrays in one process: `loops`.
 //!
-//! Ours is `bench/cl/loops.com`, with overflow and bounds checked; Go, with bounds checked, and C
+//! Ours is `bench/cl/loops.com`, with overflow and bounds checks; Go, with bounds checks, and C
 //! (`-O2`), with neither, do the same operations in the same order, so that even reals agree.
 
 use crate::activities::Start;
@@ -18,13 +18,13 @@ pub const BENCH: Bench =
 /// Measures all cases.
 ///
 /// # Errors
-/// Somebody fails, or comes to another result.
+/// A contender fails, or has another result.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let case = |name, parameters: [u64; 3], expected| {
         let parameters = parameters.to_vec();
         Case { name, parameters, expected }
     };
-    // Results that are known (checksum and flips, energy, norm), or that C comes to.
+    // Known results (checksum and flips, energy, norm), or those of C.
     let cases = if extent.small {
         [
             case("fannkuch", [1, 7, 1], 22_816),

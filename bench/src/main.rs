@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn every_benchmark_runs_small_and_its_results_are_right() {
         for &(name, _, run) in BENCHES {
-            // Peers that are programs of other languages need more than tests may ask for.
+            // Peers in other languages need more than tests may require.
             let peers = Bench::ALL.iter().all(|bench| bench.name() != name)
                 && !["explore", "histories", "json", "proto"].contains(&name);
             let extent = Extent { peers, small: true, seconds: None, seed: None };

@@ -1,28 +1,28 @@
-//! The measured part of a run in this process: CPU and wall time, and how far memory rose.
+//! Measures a part of a run in this process: CPU and wall time, and the increase of memory.
 
 use std::fs;
 use std::time::Instant;
 
 use crate::clock::cpu_seconds;
 
-/// What one run took, and what it came to.
+/// The cost of one run, and its result.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     /// User and system time of all threads.
     pub cpu_s: f64,
     pub wall_s: f64,
-    /// The most memory that was resident at once, above what was when it began.
+    /// The peak of resident memory, above the initial value.
     pub peak_bytes: f64,
-    /// Hops, a sum, a count.
+    /// The result: hops, a sum, a count.
     pub result: u64,
 }
 
 /// Measures this work.
 ///
 /// # Errors
-/// What the work says, or that the kernel tells nothing of memory.
+/// Those of the work, or the kernel does not report memory.
 pub fn measured(work: impl FnOnce() -> Result<u64, String>) -> Result<Measured, String> {
-    // The peak starts anew; where that is not allowed, it is the peak of the process.
+    // Resets the peak; where that is not permitted, it is that of the whole process.
     let _ = fs::write("/proc/self/clear_refs", "5");
     let before = memory("VmRSS:")?;
     let wall = Instant::now();
@@ -37,7 +37,7 @@ fn memory(field: &str) -> Result<f64, String> {
     kilobytes("/proc/self/status", field)
 }
 
-/// Memory that programs can still have, in bytes.
+/// The memory available to programs, in bytes.
 pub fn available() -> Result<f64, String> {
     kilobytes("/proc/meminfo", "MemAvailable:")
 }

@@ -1,10 +1,10 @@
-//! Two drivers for the same store, with the same clients: one in components over a pore, one all
-//! native (`outlet`). And a round trip to another process, beside the same in C: with sides that
-//! sleep at once when there is nothing to read, and with sides that poll for a while before; each
-//! has a processor of its own, as far as there are two.
+//! Two drivers for the same store, with the same clients: one in components over a pore, one native
+//! (`outlet`). And a round trip to another process, compared with C: with sides that sleep at once
+//! when there is nothing to read, and with sides that poll for a while first; each has a processor
+//! of its own, if there are two.
 //!
-//! The store is on a thread of its own and sleeps at its bell. Beside the writers a timer is to
-//! come every millisecond: a driver that holds the loop up delays it.
+//! The store is on a thread of its own and sleeps at its doorbell. Beside the writers a timer is
+//! due every millisecond: a driver that blocks the loop delays it.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -36,7 +36,7 @@ use crate::tool;
 
 const DRIVER: &str = include_str!("../../apps/drivers/xenstore.com");
 const CLIENTS: &str = include_str!("../cl/pores.com");
-/// What only the native driver needs, and what all pores share.
+/// The parts of the native driver alone, and those shared by all pores.
 const OUTLET_NATIVE: [&str; 3] = [
     include_str!("../../crates/pore/src/xenstore/outlet.rs"),
     include_str!("../../crates/tidemill/src/components/system/xenstore/mod.rs"),
@@ -50,13 +50,13 @@ const PORE_NATIVE: [&str; 5] = [
     include_str!("../../crates/tidemill/src/components/system/pore/wake.rs"),
 ];
 const DRIVERS: [&str; 2] = ["pore", "outlet"];
-/// Bytes of a message of a round trip.
+/// The size of a message in a round trip.
 const MESSAGE_BYTES: usize = 64;
 
 /// Measures all of it.
 ///
 /// # Errors
-/// A driver fails, or does not write what it should.
+/// A driver fails, or the store has wrong contents.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     lines(report);
     if let Some(seconds) = extent.seconds {
@@ -82,16 +82,16 @@ struct Case {
 /// One run of one driver.
 struct Outcome {
     measured: Measured,
-    /// Until the last writer had finished: the end of the timer beside them comes after that.
+    /// Until the last writer had finished: the end of the concurrent timer comes later.
     wall_s: f64,
     late_ms: f64,
-    /// How often the loop has slept for each write, and had its processor taken away.
+    /// The number of sleeps of the loop per write, and of preemptions.
     sleeps: f64,
     cuts: f64,
     component_bytes: u64,
 }
 
-/// Lines of code of each driver: what is not blank, no comment and no test.
+/// Lines of code of each driver, without blank lines, comments and tests.
 fn lines(report: &mut Report) {
     let native = |texts: &[&str]| texts.iter().map(|text| code_lines(text)).sum::<usize>();
     let component = component_lines(DRIVER);
@@ -119,7 +119,7 @@ fn component_lines(text: &str) -> usize {
     count
 }
 
-/// A folder with a store; both go when this is dropped.
+/// A folder with a store; both are removed on drop.
 struct Store {
     folder: PathBuf,
     _server: Server,
@@ -132,13 +132,13 @@ impl Store {
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", folder.display());
         std::fs::create_dir_all(&folder).map_err(|error| failed(&error))?;
         let pages = folder.join("pages");
-        // The indexes pass 2^32 soon.
+        // The indexes soon pass 2^32.
         let settings = Settings { pages, streams: None, first_index: u32::MAX - 4000, domain: 0 };
         let server = Server::start(settings).map_err(|error| failed(&error))?;
         Ok(Store { folder, _server: server })
     }
 
-    /// What the writers of a case have left.
+    /// Checks what the writers of a case have written.
     fn check(&self, case: &Case) -> Result<(), String> {
         let socket = UnixStream::connect(self.folder.join("pages"));
         let socket = socket.map_err(|error| error.to_string())?;
@@ -206,7 +206,7 @@ fn one(place: &Store, driver: &str, case: &Case) -> Result<Outcome, String> {
     Ok(Outcome { measured, wall_s, late_ms, sleeps, cuts, component_bytes })
 }
 
-/// Writes to a tape, and notes when it began.
+/// Writes to a tape, and records when it began.
 struct Stamped {
     tape: Tape,
     at: Rc<Cell<Option<Instant>>>,
@@ -223,7 +223,7 @@ impl Write for Stamped {
     }
 }
 
-/// How often this thread has given its processor up, and had it taken away.
+/// The number of voluntary and involuntary context switches of this thread.
 fn switches() -> Result<[f64; 2], String> {
     let text = std::fs::read_to_string("/proc/thread-self/status");
     let text = text.map_err(|error| format!("/proc/thread-self/status: {error}"))?;
@@ -253,7 +253,7 @@ fn compare(case: &Case, runs: usize, report: &mut Report) -> Result<(), String> 
     report.case(&wall, Better::Low);
     let percent = (wall[1].value - wall[0].value) / wall[1].value * 100.0;
     report.row(&wall[0].with(("difference", "%"), percent));
-    // How far single pairs of runs lie apart.
+    // The spread of single pairs of runs.
     let pairs = outcomes[0]
         .iter()
         .zip(&outcomes[1])
@@ -277,8 +277,8 @@ fn compare(case: &Case, runs: usize, report: &mut Report) -> Result<(), String> 
     Ok(())
 }
 
-/// Many writers for long: what memory does. And how late a thread is that only sleeps, so late is
-/// what the machine lets nobody be on time for.
+/// Many writers for long: reports the course of memory. Also the lateness of a thread that only
+/// sleeps, which is that of the machine itself.
 fn endure(seconds: u64, report: &mut Report) -> Result<(), String> {
     let place = Store::new()?;
     let short = Case { writers: 25, size: 100, count: 1000, seconds: 1 };
@@ -300,7 +300,7 @@ fn endure(seconds: u64, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// A thread that sleeps a millisecond at a time, and notes by how much that has been longer.
+/// A thread that sleeps a millisecond at a time, and records by how much it was late.
 struct Sleeper {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Duration>,
@@ -329,7 +329,7 @@ impl Sleeper {
     }
 }
 
-/// A round trip to another process, ours beside C on both sides.
+/// A round trip to another process, with ours or C on our side.
 fn round_trip(extent: Extent, report: &mut Report) -> Result<(), String> {
     let peer = match extent.peers.then(build_peer) {
         Some(Ok(peer)) => peer,
@@ -363,17 +363,17 @@ fn round_trip(extent: Extent, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// How both sides of a round trip wait for each other.
+/// How both sides of a round trip wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
-    /// They sleep at once, and are rung.
+    /// They sleep at once, and are woken by a ring.
     Asleep,
-    /// They poll for a while, and then sleep.
+    /// They poll for a while, then sleep.
     Polling,
 }
 
 impl Waiting {
-    /// How long the side in C polls: as long as ours may.
+    /// The poll time of the side in C: the maximum of ours.
     fn peer_ns(self) -> &'static str {
         match self {
             Waiting::Asleep => "0",
@@ -387,7 +387,7 @@ fn build_peer() -> Result<PathBuf, String> {
     tool::cc(&program, "c/roundtrip.c", &[]).map(|()| program)
 }
 
-/// Ends with whoever started it.
+/// A child process that is killed on drop.
 struct Echo(Child);
 
 impl Drop for Echo {
@@ -408,7 +408,7 @@ fn ours(peer: &Path, count: u64, waiting: Waiting) -> Result<f64, String> {
     let (socket, _) = listener.accept().map_err(|error| failed(&error))?;
     let _ = std::fs::remove_file(&path);
     let pore = Memfd::offer_to(socket, Shape::Bytes, 4096).map_err(|error| failed(&error))?;
-    // A thread, for what comes after this is not to be kept to one processor.
+    // In a thread, so that later work is not pinned to one processor.
     let round_trips = || {
         keep_to_the_first()?;
         let start = Instant::now();
@@ -420,7 +420,7 @@ fn ours(peer: &Path, count: u64, waiting: Waiting) -> Result<f64, String> {
     Ok(took.as_nanos() as f64 / count as f64)
 }
 
-/// Keeps this thread to the first of its processors, where there are two: the other side has the
+/// Pins this thread to the first of its processors, if there are two: the other side has the
 /// second. See `roundtrip.c`.
 fn keep_to_the_first() -> io::Result<()> {
     let all = sched_getaffinity(None)?;

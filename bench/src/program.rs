@@ -1,4 +1,4 @@
-//! Rule programs for benchmarks: compiled from text, as a user's are.
+//! Rule programs for benchmarks, compiled from text like those of users.
 
 use std::sync::Arc;
 
@@ -34,12 +34,12 @@ pub fn node(name: &str, source: &str) -> Result<Node, String> {
     Ok(Node::new(program, identity(), 1, Secret::of_process()))
 }
 
-/// Who that node is.
+/// The identity of that node.
 pub fn identity() -> Identity {
     Identity { address: ADDRESS.to_owned(), index: 0, count: 1, landmark: ADDRESS.to_owned() }
 }
 
-/// Sees nothing.
+/// An observer that ignores everything.
 #[derive(Debug)]
 pub struct Blind;
 

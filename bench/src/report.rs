@@ -11,15 +11,15 @@ pub struct Row {
     pub bench: &'static str,
     /// The case in it.
     pub case: String,
-    /// Whose figure it is: `tidemill` or a peer.
+    /// The contender: `tidemill` or a peer.
     pub who: String,
-    /// What was measured, its unit last: `cpu_s`, `ns`.
+    /// The metric, its unit last: `cpu_s`, `ns`.
     pub metric: &'static str,
     /// The figure.
     pub value: f64,
     /// The unit.
     pub unit: &'static str,
-    /// How many runs it is the median of.
+    /// The number of runs of which it is the median.
     pub runs: usize,
 }
 
@@ -27,7 +27,7 @@ pub struct Row {
 pub type Metric = (&'static str, &'static str);
 
 impl Row {
-    /// A figure, and how many runs it comes from.
+    /// A figure, and the number of runs that it comes from.
     pub fn new(
         bench: &'static str,
         case: &str,
@@ -38,7 +38,7 @@ impl Row {
         Row { bench, case: case.to_owned(), who: who.to_owned(), metric, value, unit, runs }
     }
 
-    /// The median of what these runs took, or came to.
+    /// The median of the figures of some runs.
     pub fn median(
         bench: &'static str,
         case: &str,
@@ -65,16 +65,16 @@ pub enum Better {
     High,
 }
 
-/// How rows are printed.
+/// The format of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// Columns for people.
+    /// Aligned columns.
     Text,
-    /// One object a line.
+    /// One object per line.
     Json,
 }
 
-/// Prints rows as they come.
+/// Prints rows as they are added.
 #[derive(Debug)]
 pub struct Report {
     form: Form,
@@ -135,8 +135,8 @@ impl Report {
         }
     }
 
-    /// Prints a line that is no figure: a chart, or a peer that is absent. On standard error
-    /// where rows are JSON.
+    /// Prints a line that is not a figure: a chart, or a missing peer. Goes to standard error if
+    /// rows are JSON.
     pub fn note(&mut self, line: &str) {
         match self.form {
             Form::Json => eprintln!("{line}"),

@@ -1,5 +1,5 @@
-//! Cases of one process each, for `maps` and `loops`: everybody runs a case in a fresh process, one
-//! after the other, again and again; figures are medians, and results are checked.
+//! Cases of one process each, for `maps` and `loops`: each contender runs a case in a fresh
+//! process, in turns, several times; figures are medians, and results are checked.
 
 use serde_json::Value;
 
@@ -8,23 +8,23 @@ use crate::extent::Extent;
 use crate::measure::Measured;
 use crate::report::{Better, Report, Row};
 
-/// Runs of everybody.
+/// Runs of each contender.
 const RUNS: usize = 5;
 
-/// One case: its name, what all programs are given, what it must come to.
+/// One case: its name, the parameters of all programs, and the expected result.
 pub struct Case {
     pub name: &'static str,
     pub parameters: Vec<u64>,
     pub expected: u64,
 }
 
-/// What runs in a program of this crate: by whose name, with which parameters.
+/// Runs a contender of this crate, given its name and parameters.
 pub type Own = fn(&str, &[u64]) -> Result<Measured, String>;
 
 /// A benchmark.
 pub struct Bench {
     pub name: &'static str,
-    /// Who runs in a program of this crate, ours first.
+    /// The contenders in this crate, ours first.
     pub own: &'static [&'static str],
     pub measure: Own,
     /// Whether memory is a figure.
@@ -33,7 +33,7 @@ pub struct Bench {
 
 enum Contender {
     Own(&'static str),
-    /// In this process, as tests have no program to start.
+    /// In this process, for tests, which have no program to start.
     Inside(&'static str),
     Peer(Start),
 }
@@ -58,7 +58,7 @@ impl Contender {
 /// Measures all cases, beside these peers and Go.
 ///
 /// # Errors
-/// Somebody fails, or comes to another result.
+/// A contender fails, or has another result.
 pub fn run(
     bench: &Bench,
     cases: &[Case],
@@ -102,7 +102,7 @@ pub fn run(
 
 fn contenders(bench: &Bench, extent: Extent) -> Vec<Contender> {
     let own = |&who| if extent.small { Contender::Inside(who) } else { Contender::Own(who) };
-    // The others need nothing to be installed: in tests they check the results.
+    // The others need no installation: in tests they check the results.
     let count = if extent.peers || extent.small { bench.own.len() } else { 1 };
     bench.own.iter().take(count).map(own).collect()
 }
@@ -124,10 +124,11 @@ fn rows(bench: &Bench, case: &str, who: &[Contender], all: &[Vec<Measured>]) -> 
     rows
 }
 
-/// The other side of `Contender::Own`: `measure WHO BENCH PARAMETERS`, for one of these benchmarks.
+/// The process started for `Contender::Own`: `measure WHO BENCH PARAMETERS`, for one of these
+/// benchmarks.
 ///
 /// # Errors
-/// Arguments that mean nothing, or a run that fails.
+/// Invalid arguments, or a run that fails.
 pub fn measure(bench: &Bench, who: &str, parameters: &[String]) -> Result<String, String> {
     let parameters: Result<Vec<u64>, _> = parameters.iter().map(|text| text.parse()).collect();
     let parameters = parameters.map_err(|_| "numbers are expected".to_owned())?;

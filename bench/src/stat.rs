@@ -1,4 +1,4 @@
-//! What counting costs, beside adding to a variable.
+//! The cost of counting, compared with adding to a variable.
 
 use tidemill_stat::{Registry, measure};
 
@@ -8,7 +8,7 @@ use crate::report::{Better, Report, Row};
 /// Measures counters, histograms and logs in mapped files.
 ///
 /// # Errors
-/// What was counted is not what readers see.
+/// Readers see other values than were counted.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let registry = Registry::open();
     if let Some(problem) = registry.problem() {

@@ -1,5 +1,5 @@
-//! Peers that are programs: where their sources are, where what is built goes, how it is built,
-//! what a program says.
+//! Peers that are programs: their sources, their folders in the target folder, how they are built,
+//! and their output.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub fn own(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The folder for what is built of a peer: `peers/NAME` in the target folder.
+/// The folder for the built files of a peer: `peers/NAME` in the target folder.
 ///
 /// # Errors
 /// It cannot be made.
@@ -29,18 +29,18 @@ pub fn target(name: &str) -> Result<PathBuf, String> {
 /// Compiles a source in C.
 ///
 /// # Errors
-/// There is no compiler, or it refuses.
+/// There is no compiler, or it fails.
 pub fn cc(program: &Path, path: &str, flags: &[&str]) -> Result<(), String> {
     let mut build = Command::new("cc");
     build.args(["-O2", "-o"]).arg(program).arg(source(path)).args(flags);
     said(&mut build, "the C compiler").map(drop)
 }
 
-/// A program in C with upb, from the source package of Protocol Buffers for Python, which has all
-/// of it.
+/// A program in C with upb, from the source package of Protocol Buffers for Python, which contains
+/// all of upb.
 ///
 /// # Errors
-/// The package is not there, or the compiler refuses.
+/// The package is missing, or the compiler fails.
 pub fn upb(name: &str, path: &str) -> Result<PathBuf, String> {
     let sources = std::env::var_os("UPB").ok_or(
         "UPB names no folder: that of `pip download --no-binary :all: protobuf`, unpacked",
@@ -58,7 +58,7 @@ pub fn upb(name: &str, path: &str) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// Adds all sources in C of a folder and those inside.
+/// Adds all sources in C of a folder and its subfolders.
 fn c_sources(folder: &Path, build: &mut Command) -> Result<(), String> {
     let wrong = |error| format!("{}: {error}", folder.display());
     for entry in std::fs::read_dir(folder).map_err(wrong)? {
@@ -72,10 +72,10 @@ fn c_sources(folder: &Path, build: &mut Command) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds the package `bench/peers/NAME` for release; gives the folder with its program.
+/// Builds the package `bench/peers/NAME` for release; returns the folder with its program.
 ///
 /// # Errors
-/// There is no cargo, or it refuses.
+/// There is no cargo, or the build fails.
 pub fn cargo(name: &str) -> Result<PathBuf, String> {
     let target = target(name)?;
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
@@ -84,7 +84,7 @@ pub fn cargo(name: &str) -> Result<PathBuf, String> {
     Ok(target.join("release"))
 }
 
-/// What a program prints.
+/// The standard output of a program.
 ///
 /// # Errors
 /// It is not installed, or fails.
@@ -92,7 +92,7 @@ pub fn said(command: &mut Command, name: &str) -> Result<String, String> {
     Ok(text(&output(command, name)?.stdout))
 }
 
-/// What a program prints, and what it says beside that.
+/// The standard output and standard error of a program.
 ///
 /// # Errors
 /// It is not installed, or fails.

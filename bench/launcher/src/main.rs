@@ -1,9 +1,10 @@
 //! Builds the benchmarks fully optimised and starts them.
 //!
 //! `cargo run --release -p tidemill-bench -- NAME [--peers]` is the command to remember; `release`
-//! builds quickly instead of optimising, so what measures is `tidemill-bench-worker` in the profile
-//! `dist`. Arguments and exit status pass through. What a crossing of a border costs is read from
-//! marks in the engines, which only the benchmark of that name is built with: others would pay.
+//! builds quickly instead of optimising, so the measuring program is `tidemill-bench-worker` in the
+//! profile `dist`. Arguments and exit status are passed through. The cost of border crossings is
+//! measured by marks in the engines, with which only the benchmark of that name is built, as they
+//! cost time.
 #![forbid(unsafe_code)]
 
 use std::os::unix::process::CommandExt;
@@ -18,7 +19,7 @@ fn main() -> ExitCode {
     if std::env::args().any(|word| word == "borders") {
         build.args(["--features", "marks"]);
     }
-    // Returns only if there is no cargo to become.
+    // Returns only if cargo cannot be executed.
     let error = build.arg("--").args(std::env::args_os().skip(1)).exec();
     eprintln!("tidemill-bench: cargo: {error}");
     ExitCode::from(2)

@@ -1,4 +1,4 @@
-//! Writes the types of `buffa` from the schema of the benchmark.
+//! Generates the types of `buffa` from the schema of the benchmark.
 
 fn main() {
     let schema = "../../data/google_messages.fds";

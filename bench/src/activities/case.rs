@@ -1,9 +1,10 @@
-//! The cases: what is run, with which parameters, and what it must come to.
+//! The cases: programs, parameters, and expected results.
 
-/// Runs for the price of checkpoints: it is far less than one run differs from the next.
+/// The number of runs for the price of checkpoints, which is far less than the variation between
+/// runs.
 const PAIRS: usize = 41;
 
-/// Which program.
+/// A program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bench {
     /// A token on its rounds through a ring of nodes.
@@ -18,26 +19,26 @@ pub enum Bench {
     Spawn,
 }
 
-/// One size of it.
+/// A program with one size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Case {
     pub bench: Bench,
-    /// As rows have it.
+    /// The name in rows.
     pub name: &'static str,
-    /// As command lines have it.
+    /// The parameters in command lines.
     pub parameters: Vec<u64>,
-    /// Runs of everybody.
+    /// Runs of each contender.
     pub runs: usize,
-    /// Runs with checkpoints, and as many without, for what those cost; none: it is not measured.
+    /// Pairs of runs with and without checkpoints, for their price; none: it is not measured.
     pub checkpoints: usize,
 }
 
 impl Bench {
-    /// All of them.
+    /// All programs.
     pub const ALL: [Bench; 5] =
         [Bench::Ring, Bench::Prodcons, Bench::Sieve, Bench::Spin, Bench::Spawn];
 
-    /// As command lines and rows have it.
+    /// The name in command lines and rows.
     pub fn name(self) -> &'static str {
         match self {
             Bench::Ring => "ring",
@@ -59,7 +60,7 @@ impl Bench {
         }
     }
 
-    /// The large cases: enough runs where they are short.
+    /// The large cases, with more runs of short ones.
     pub fn cases(self) -> Vec<Case> {
         let case = |name, parameters: &[u64], runs| self.case(name, parameters, runs);
         match self {
@@ -85,7 +86,7 @@ impl Bench {
         }
     }
 
-    /// The same in seconds, for tests.
+    /// Cases that take seconds, for tests.
     pub fn small_cases(self) -> Vec<Case> {
         let case = |name, parameters: &[u64]| self.case(name, parameters, 1);
         match self {
@@ -111,8 +112,8 @@ impl Case {
         Case { checkpoints: runs, ..self }
     }
 
-    /// What every run of it must come to: hops, the sum of the items, primes, the sum of the
-    /// loops, activities that answered.
+    /// The expected result of every run: hops, the sum of the items, primes, the sum of the loops,
+    /// activities that answered.
     pub fn expected(&self) -> u64 {
         let p = |i: usize| self.parameters.get(i).copied().unwrap_or(0);
         match self.bench {
@@ -154,7 +155,8 @@ impl SmallestFactors {
 mod tests {
     use super::*;
 
-    /// Numbers that filters receive: each goes as far as the filter of its smallest factor.
+    /// The number of messages that filters receive: each number goes as far as the filter of its
+    /// smallest factor.
     fn messages(limit: u64) -> usize {
         let factors = smallest_factors(limit);
         let primes: Vec<usize> = factors.primes().collect();

@@ -1,4 +1,4 @@
-//! Who is measured, and a run of one of them in a fresh process.
+//! A contender, and its run in a fresh process.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::peers::Start;
 use crate::measure::{Measured, measured};
 use crate::{cl, floor};
 
-/// What runs in a program of this crate.
+/// A contender in a program of this crate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Own {
     Tidemill,
@@ -17,23 +17,23 @@ pub enum Own {
     Floor,
 }
 
-/// Who runs a case.
+/// A contender.
 #[derive(Clone, Debug)]
 pub enum Contender {
     /// Ours or the floor, in a process of its own.
     Own(Own),
-    /// The same in this process, as tests have no program to start.
+    /// The same in this process, for tests, which have no program to start.
     Inside(Own),
     /// A program of another language.
     Peer(Start),
 }
 
-/// What one run printed of itself; a figure that does not belong to its case is absent.
+/// The figures that one run printed; those that do not apply to its case are absent.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Figures {
     pub cpu_s: Option<f64>,
     pub wall_s: Option<f64>,
-    /// Of one activity.
+    /// Per activity.
     pub bytes: Option<f64>,
     pub result: u64,
 }
@@ -73,10 +73,10 @@ impl Own {
     }
 }
 
-/// The other side of `Contender::Own`: `measure WHO BENCH PARAMETERS`.
+/// The process started for `Contender::Own`: `measure WHO BENCH PARAMETERS`.
 ///
 /// # Errors
-/// Arguments that mean nothing, or a run that fails.
+/// Invalid arguments, or a run that fails.
 pub fn measure(arguments: &[String]) -> Result<String, String> {
     let usage = || format!("usage: measure WHO BENCH PARAMETERS, not {arguments:?}");
     let [who, bench, parameters @ ..] = arguments else { return Err(usage()) };
@@ -87,12 +87,12 @@ pub fn measure(arguments: &[String]) -> Result<String, String> {
 }
 
 impl Contender {
-    /// Ours on one loop, with or without checkpoints.
+    /// Whether it is ours on one loop, with or without checkpoints.
     pub fn is_priced(&self) -> bool {
         [Own::Tidemill, Own::NoCheckpoints].iter().any(|own| own.name() == self.who())
     }
 
-    /// As rows have it.
+    /// The name in rows.
     pub fn who(&self) -> &'static str {
         match self {
             Contender::Own(own) | Contender::Inside(own) => own.name(),
@@ -100,10 +100,10 @@ impl Contender {
         }
     }
 
-    /// Runs a case once and checks what it came to.
+    /// Runs a case once and checks its result.
     ///
     /// # Errors
-    /// It fails, or comes to something else.
+    /// It fails, or has another result.
     pub fn run(&self, case: &Case, expected: u64) -> Result<Figures, String> {
         let parameters = &case.parameters;
         let line = match self {

@@ -1,10 +1,10 @@
 //! Programs of many activities: `ring`, `prodcons`, `sieve`, `spin`, `spawn`.
 //!
-//! Ours are `bench/cl/*.com`; peers are of our own writing in the manner of their language
-//! (`bench/peers`), the floor is state machines by hand (`floor`). All have channels of as many
-//! messages as ours, where a language has such. Everybody runs a case in a fresh process, one
-//! after the other, again and again; a figure is the median. What is measured begins when the
-//! first activity is made and ends with the last result: no start, no compilation.
+//! Ours are `bench/cl/*.com`; peers are our own programs in the style of their language
+//! (`bench/peers`), the floor is hand-written state machines (`floor`). All have channels of the
+//! same capacity as ours, where the language has channels. Each contender runs a case in a fresh
+//! process, in turns, several times; a figure is the median. The measurement begins when the first
+//! activity is made and ends with the last result: without start and compilation.
 
 mod case;
 mod contender;
@@ -24,13 +24,13 @@ use crate::extent::Extent;
 use crate::measure::available;
 use crate::report::{Better, Report, Row};
 
-/// Bytes of an activity, before anything is known: more than any here takes.
+/// The initial estimate of the size of an activity: more than any here takes.
 const BYTES_MAX: f64 = 5000.0;
 
 /// Measures all cases of one program.
 ///
 /// # Errors
-/// Somebody fails, or comes to another result.
+/// A contender fails, or has another result.
 pub fn run(bench: Bench, extent: Extent, report: &mut Report) -> Result<(), String> {
     let contenders = contenders(extent, report);
     let cases = if extent.small { bench.small_cases() } else { bench.cases() };
@@ -49,7 +49,7 @@ pub fn run(bench: Bench, extent: Extent, report: &mut Report) -> Result<(), Stri
     Ok(())
 }
 
-/// Everybody who is here; who is not is said, with the reason.
+/// All contenders that are available; for the others the reason is reported.
 fn contenders(extent: Extent, report: &mut Report) -> Vec<Contender> {
     let own = |own| if extent.small { Contender::Inside(own) } else { Contender::Own(own) };
     let mut all = Vec::new();
@@ -57,7 +57,7 @@ fn contenders(extent: Extent, report: &mut Report) -> Vec<Contender> {
         None => all.extend([Own::Tidemill, Own::NoCheckpoints, Own::Two].map(own)),
         Some(reason) => report.note(&format!("{}: absent: {reason}", Own::Tidemill.name())),
     }
-    // It needs nothing to be installed, so that tests have something to check.
+    // It needs no installation, so tests always have a contender to check.
     if extent.peers || extent.small {
         all.push(own(Own::Floor));
     }
@@ -72,7 +72,7 @@ fn contenders(extent: Extent, report: &mut Report) -> Vec<Contender> {
     all
 }
 
-/// Whether there is memory for a contender's activities, by what they took in smaller cases.
+/// Whether there is memory for a contender's activities, judged by smaller cases.
 fn fits(who: &Contender, case: &Case, bytes: &BTreeMap<&str, f64>, report: &mut Report) -> bool {
     if case.checkpoints == 0 && who.who() == Own::NoCheckpoints.name() {
         return false;
@@ -109,7 +109,7 @@ fn interleaved<'c>(case: &Case, contenders: &[&'c Contender]) -> Result<Measured
     Ok(measured)
 }
 
-/// What the first take more than the second, in percent: the median of runs side by side.
+/// The additional cost of the first over the second, in percent: the median of paired runs.
 fn price(with: &[Figures], without: &[Figures]) -> Option<f64> {
     let pairs = with.iter().zip(without);
     let ratios = pairs.map(|(with, without)| Some(with.cpu_s? / without.cpu_s?));
@@ -117,12 +117,12 @@ fn price(with: &[Figures], without: &[Figures]) -> Option<f64> {
     ratio.is_finite().then_some((ratio - 1.0) * 100.0)
 }
 
-/// The median of a figure that all runs have.
+/// The median of a figure, if all runs have it.
 fn middle(figures: &[Figures], figure: impl Fn(&Figures) -> Option<f64>) -> Option<f64> {
     figures.iter().map(figure).collect::<Option<Vec<f64>>>().map(median)
 }
 
-/// Medians, ours first; ours without checkpoints show in their price only.
+/// Medians, ours first; ours without checkpoints appears in its price only.
 fn rows(case: &Case, measured: &MeasuredBy<'_>) -> Vec<Row> {
     let bench = case.bench.name();
     type Figure = fn(&Figures) -> Option<f64>;

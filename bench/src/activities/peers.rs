@@ -1,10 +1,10 @@
-//! Programs of our own writing in other languages: where they are, what they need, how they are
-//! built and started.
+//! Our own programs in other languages: their sources and requirements, and how they are built and
+//! started.
 //!
-//! Sources are in `bench/peers/NAME`; what is built goes to `peers/NAME` in the target folder and
-//! is built again when a source is newer. Nothing of this happens unless peers are measured. Each
-//! is measured twice: as it is started by default, with a thread per core, and with one thread
-//! (`NAME-1`), which often costs less CPU time.
+//! Sources are in `bench/peers/NAME`; programs are built in `peers/NAME` of the target folder, and
+//! rebuilt when a source is newer. Nothing of this happens unless peers are measured. Each is
+//! measured twice: with its default of a thread per core, and with one thread (`NAME-1`), which
+//! often costs less CPU time.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use crate::tool;
 
-/// How a built peer is started; the case and its parameters follow.
+/// The command of a built peer; the case and its parameters follow.
 #[derive(Clone, Debug)]
 pub struct Start {
     pub who: &'static str,
@@ -29,7 +29,7 @@ pub struct Absent {
     pub reason: String,
 }
 
-/// Where a peer's sources are and its programs go.
+/// The folders of a peer's sources and programs.
 struct Folders {
     source: PathBuf,
     target: PathBuf,
@@ -40,7 +40,7 @@ type Build = fn(&Folders) -> Result<Vec<Start>, String>;
 const PEERS: [(&str, Build); 4] =
     [("go", build_go), ("tokio", tokio), ("erlang", erlang), ("java", java)];
 
-/// Builds what is not built yet.
+/// Builds the peers that are not built yet.
 pub fn all() -> Vec<Result<Vec<Start>, Absent>> {
     let build = |&(who, build): &(&'static str, Build)| {
         let folders = || Ok(Folders { source: tool::source(who), target: tool::target(who)? });
@@ -49,15 +49,15 @@ pub fn all() -> Vec<Result<Vec<Start>, Absent>> {
     PEERS.iter().map(build).collect()
 }
 
-/// As many threads as a program would take by itself.
+/// The default number of threads of a program.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The programs in Go, which have cases that the others do not have.
+/// The programs in Go, which have cases that the others lack.
 ///
 /// # Errors
-/// There is no Go, or it refuses them.
+/// Go is missing, or the build fails.
 pub fn go() -> Result<Vec<Start>, String> {
     build_go(&Folders { source: tool::source("go"), target: tool::target("go")? })
 }
@@ -92,7 +92,7 @@ fn erlang(folders: &Folders) -> Result<Vec<Start>, String> {
     let target = folders.target.to_string_lossy();
     let start = |who, threads: usize| {
         let threads = format!("{threads}:{threads}");
-        // Many processes; few threads for files; schedulers that do not wait busily.
+        // Many processes; few threads for files; schedulers without busy waiting.
         const FLAGS: &str = "-noshell -noinput +P 33554432 +SDio 1 +sbwt none +sbwtdcpu none \
                              +sbwtdio none";
         let flags = FLAGS.split(' ').chain(["+S", &threads, "-pa", &target]);
@@ -125,7 +125,7 @@ fn java(folders: &Folders) -> Result<Vec<Start>, String> {
         let built = java_tool("javac").into_iter().map(|javac| {
             let mut build = Command::new(javac);
             build.arg("-d").arg(&folders.target).arg(folders.source.join("Peer.java"));
-            // Every machine with virtual threads runs this.
+            // Every runtime with virtual threads supports this release.
             tool::said_all(build.args(["--release", "17"]), "javac")
         });
         let mut built: Vec<_> = built.collect();
@@ -141,14 +141,14 @@ fn java(folders: &Folders) -> Result<Vec<Start>, String> {
     Ok(vec![start("java", cores()), start("java-1", 1)])
 }
 
-/// Where a tool of Java may be, the chosen one first.
+/// Where a tool of Java may be, the configured one first.
 fn java_tool(name: &str) -> Vec<PathBuf> {
     let home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin").join(name));
     home.into_iter().filter(|tool| tool.exists()).chain([PathBuf::from(name)]).collect()
 }
 
 impl Folders {
-    /// Whether what is built there is missing or older than a source.
+    /// Whether a built program is missing or older than a source.
     fn stale(&self, built: &Path) -> Result<bool, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", self.source.display());
         let Ok(built) = std::fs::metadata(built).and_then(|data| data.modified()) else {
@@ -158,7 +158,7 @@ impl Folders {
     }
 }
 
-/// When a folder's newest file was written.
+/// The time of a folder's newest file.
 fn newest(folder: &Path) -> std::io::Result<SystemTime> {
     let mut newest = SystemTime::UNIX_EPOCH;
     for entry in std::fs::read_dir(folder)? {
@@ -171,13 +171,13 @@ fn newest(folder: &Path) -> std::io::Result<SystemTime> {
 }
 
 impl Start {
-    /// This program again, for one run of ours.
+    /// This program, for one run of ours.
     pub fn this(who: &'static str) -> Result<Start, String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         Ok(Start::new(who, &program, &["measure", who], Vec::new()))
     }
 
-    /// A program that is there.
+    /// An existing program.
     pub fn new(
         who: &'static str,
         program: &Path,
@@ -188,7 +188,7 @@ impl Start {
         Start { who, program: program.to_owned(), arguments, variables }
     }
 
-    /// What it prints for a case.
+    /// Its output for a case.
     ///
     /// # Errors
     /// It does not start, or fails.

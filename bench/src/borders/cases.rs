@@ -6,30 +6,30 @@ use super::{components, packets, rules};
 /// A border.
 pub struct Case {
     pub name: &'static str,
-    /// The marks on the way across.
+    /// The marks along the crossing.
     pub marks: &'static [&'static str],
     /// Crossings of a run.
     pub crossings: u64,
     /// The files of the program.
     pub texts: fn(Size) -> Vec<(&'static str, String)>,
-    /// What it prints.
+    /// Its expected output.
     pub expected: fn(Size) -> String,
 }
 
 impl Case {
-    /// How many crossings a run has.
+    /// The number of crossings of a run.
     pub fn count(&self, size: Size) -> u64 {
         size.batch * size.rounds
     }
 }
 
-/// Into the node: an event is made and queued, and its turn begins.
+/// Into the node: an event is created and queued, and its turn begins.
 const INTO_RULES: &[&str] = &["rules/inbox", "rules/turn"];
 /// Into components: a message is put into a channel, and its process runs.
 const INTO_COMPONENTS: &[&str] = &["components/kept", "components/channel", "components/process"];
 /// Into the graph: a packet is put on a link, and a breath begins.
 const INTO_PACKETS: &[&str] = &["packets/link", "packets/breath"];
-/// Into a call for schemas, or of a file.
+/// Into a call to schemas, or to a file.
 const INTO_CALLS: &[&str] =
     &["schemas/decode", "schemas/encode", "schemas/packet", "schemas/call", "files/record"];
 

@@ -1,4 +1,4 @@
-//! Programs whose component sends to rules and schemas, or hears of rules.
+//! Programs whose component sends to rules and schemas, or receives from rules.
 
 use super::load::{A, B, MODULUS, SCHEMA, SEED, Size, payload};
 
@@ -13,7 +13,7 @@ pub fn total_of_last(size: Size) -> String {
     (0..size.rounds).map(|round| payload(round, size.batch)).sum::<u64>().to_string()
 }
 
-/// The numbers of the size and of payloads in the text of a component.
+/// The text of a component with the numbers of the size and of payloads inserted.
 pub fn sized(text: &str, size: Size) -> String {
     let value = format!("((round * {A} + place * {B} + {SEED}) MOD {MODULUS})");
     text.replace("PAYLOAD", &value)

@@ -1,15 +1,15 @@
-//! What crosses: how much, and numbers that differ from crossing to crossing.
+//! The load: the number of crossings, and payloads that differ between them.
 
-/// How much crosses.
+/// The size of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// Crossings at a time.
+    /// Crossings per round.
     pub batch: u64,
-    /// How often.
+    /// The number of rounds.
     pub rounds: u64,
 }
 
-/// What the crossing at a place of a round carries: an integer that changes with both.
+/// The payload of a place in a round: an integer that changes with both.
 pub fn payload(round: u64, place: u64) -> u64 {
     (round * A + place * B + SEED) % MODULUS
 }

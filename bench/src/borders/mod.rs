@@ -1,19 +1,18 @@
-//! What a crossing from one engine to another costs: programs of several kinds, run as users run
+//! The cost of a crossing from one engine to another: programs of several kinds, run as users run
 //! them, one for each border.
 //!
-//! A crossing is measured from where its sender hands something over to the receiver's first
-//! instruction, by [`marks`] at both ends: what lies between them are queues,
-//! conversions and the loop's choice of what runs next; the work of either side does not. They
-//! count cycles, as reading a CPU clock is a system call that costs more than most crossings. One
-//! thread does it all, so cycles between two marks are CPU time unless something interrupts; so the
-//! slowest hundredth of the stretches up to a mark is left out. Two programs, with and without a
-//! border, would need no marks, but differ by less than one run differs from the next. What the
-//! marks themselves take is subtracted.
+//! A crossing is measured from the hand-over by its sender to the receiver's first instruction, by
+//! [`marks`] at both ends: between them are queues, conversions and the scheduling of the loop, but
+//! not the work of either side. Marks count cycles, as reading a CPU clock is a system call that
+//! costs more than most crossings. All runs in one thread, so cycles between two marks are CPU time
+//! unless the thread is interrupted; therefore the slowest hundredth of the stretches up to a mark
+//! is left out. Two programs, with and without a border, would need no marks, but differ by less
+//! than the variation between runs. The cost of the marks themselves is subtracted.
 //!
-//! A batch of 1 is sent when what came of the one before has been seen; a batch of 64 is handed
-//! over before the receiver runs, or, where the receiver is called at once, one after the other.
-//! Payloads follow from a seed and differ from crossing to crossing. The round trip is the CPU time
-//! of a whole run without marks, both sides included, per crossing.
+//! A batch of 1 is sent when the result of the previous one has been received; a batch of 64 is
+//! handed over before the receiver runs, or, where the receiver is called at once, one after the
+//! other. Payloads follow from a seed and differ from crossing to crossing. The round trip is the
+//! CPU time of a whole run without marks, both sides included, per crossing.
 
 mod cases;
 mod components;
@@ -34,13 +33,13 @@ use cases::{CASES, Case};
 use load::Size;
 use stretches::Scale;
 
-/// Batches.
+/// The sizes of batches.
 const BATCHES: [u64; 2] = [1, 64];
 
 /// Measures all borders.
 ///
 /// # Errors
-/// A program does not run, or what comes of it is wrong.
+/// A program does not run, or gives a wrong result.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     if !marks::ARE_THERE {
         return Err("the engines have no marks: build with --features marks".to_owned());
@@ -96,20 +95,20 @@ fn measure(
     Ok(())
 }
 
-/// CPU time of a run without marks, compiling excluded.
+/// The CPU time of a run without marks, excluding compilation.
 fn cpu_seconds_of(case: &Case, size: Size) -> Result<(f64, Result<Check, String>), String> {
     let prepared = case.prepare(size)?;
     Ok(cpu_seconds(|| prepared.run()))
 }
 
-/// A program that can be run at once, and what comes of it.
+/// A compiled program, and the check of its result.
 struct Ready {
     prepared: Prepared,
     expected: String,
     check: Check,
 }
 
-/// Looks at what a run has written.
+/// Checks the output of a run.
 type Check = Box<dyn FnOnce() -> Result<(), String>>;
 
 impl Case {

@@ -1,4 +1,4 @@
-//! Programs with a graph: a component puts packets into it, and waits for what becomes of the last
+//! Programs with a graph: a component sends packets into it, and waits for the result of the last
 //! of each batch.
 
 use super::components::sized;
@@ -30,7 +30,7 @@ const FRAME: &str = "
   END Fill;
 ";
 
-/// Sends, and hears of the last of a batch.
+/// Sends, and receives the result of the last of a batch.
 const SENDER: &str = "
 INTERFACE Rules;
   { IN start OUT Taken | IN Next ( OUT last(change: CHARACTER; value: INTEGER) | OUT End ) }
@@ -54,7 +54,7 @@ BEGIN
 END Main;
 ";
 
-/// Sends, and takes what comes back.
+/// Sends, and receives the returned packets.
 const RECEIVER: &str = "
 COMPONENT Main REQUIRES Packets;
   VARIABLE round, place, value, total: INTEGER; frame, back: TEXT; isSent: BOOLEAN;
@@ -109,7 +109,7 @@ pub fn fields(size: Size) -> Vec<(&'static str, String)> {
     texts(size, SENDER, rules, graph)
 }
 
-/// All packets come back, those that rules have sent.
+/// All packets return, sent by rules.
 pub fn verdicts(size: Size) -> Vec<(&'static str, String)> {
     let rules = "v send(@N, \"src\", Id) :- packet(@N, Port, Id, K), K <= BATCH.";
     let graph = "src :: Outside
@@ -119,7 +119,7 @@ pub fn verdicts(size: Size) -> Vec<(&'static str, String)> {
     texts(size, RECEIVER, rules, graph)
 }
 
-/// All packets come back.
+/// All packets return.
 pub fn outside(size: Size) -> Vec<(&'static str, String)> {
     let graph = "src :: Outside\ncut :: Truncate { length: 1000 }\nsrc -> cut -> src\n";
     texts(size, RECEIVER, "", graph)

@@ -1,11 +1,11 @@
-//! Programs whose rules send: a table of places makes as many tuples as a batch has, and the last
-//! result of a round begins the next one. What a place had last is kept, and added up at the end.
+//! Programs whose rules send: a table of places yields a batch of tuples, and the last result of a
+//! round starts the next one. The last result of each place is kept, and summed up at the end.
 
 use std::fmt::Write as _;
 
 use super::load::{A, B, MODULUS, SCHEMA, SEED, Size, payload};
 
-/// Begins the rounds, and hears of their end.
+/// Starts the rounds, and receives their end.
 const MAIN: &str = "
 INTERFACE Rules;
   { IN start OUT Taken | IN Next ( OUT over(change: CHARACTER; total: INTEGER) | OUT End ) }
@@ -20,7 +20,7 @@ BEGIN
 END Main;
 ";
 
-/// Answers what it is asked.
+/// Echoes its input.
 const ECHO: &str = "
 INTERFACE Echoing;
   { IN Ask(round, place, value: INTEGER; room: TEXT) { OUT Said(round, place, value: INTEGER) }
@@ -40,7 +40,7 @@ COMPONENT Echo OFFERS Echoing;
 END Echo;
 ";
 
-/// What all have; `V` is the payload of round S at place K.
+/// The common rules; `V` is the payload of round S at place K.
 fn rules(size: Size, own: &str) -> String {
     let Size { batch, rounds } = size;
     let mut out = format!(
@@ -60,13 +60,13 @@ fn rules(size: Size, own: &str) -> String {
     out.replace("BATCH", &batch.to_string())
 }
 
-/// The sum of what the places had last.
+/// The sum of the last results of all places.
 pub fn total(size: Size) -> String {
     let last = size.rounds - 1;
     (1..=size.batch).map(|place| payload(last, place)).sum::<u64>().to_string()
 }
 
-/// A message, as a text of bytes in rules.
+/// A message, as a literal of bytes in rules.
 fn message(value: u64) -> String {
     let mut bytes = vec![0x0d];
     bytes.extend((value as u32).to_le_bytes());
@@ -130,7 +130,7 @@ pub fn keyed_stage(size: Size) -> Vec<(&'static str, String)> {
     staged(size, ", keys(3)")
 }
 
-/// Each place is an app, whose setting each round changes.
+/// Each place is an app with a setting that each round changes.
 pub fn settings(size: Size) -> Vec<(&'static str, String)> {
     let mut rules = rules(
         size,
@@ -154,10 +154,10 @@ fn file(ending: &str) -> String {
     format!("tidemill-bench-{}.{ending}", std::process::id())
 }
 
-/// Whether all records of a run are in its file, the last one last; the file goes.
+/// Checks that all records of a run are in its file, the last one last; removes the file.
 ///
 /// # Errors
-/// It cannot be read, or something else is in it.
+/// It cannot be read, or has other contents.
 pub fn check_file(ending: &str, size: Size) -> Result<(), String> {
     let path = std::env::temp_dir().join(file(ending));
     let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -170,7 +170,7 @@ pub fn check_file(ending: &str, size: Size) -> Result<(), String> {
     let is_right = match ending {
         "jsonl" => text.lines().count() == count && last.contains(&format!("\"a4\":{value},")),
         "csv" => text.lines().count() == count + 1 && last.contains(&format!(",{value},")),
-        // Its head, and each frame behind a head of its own.
+        // The file header, and each frame with its record header.
         _ => bytes.len() == 24 + count * (16 + 4) && bytes.ends_with(&[1, 2, 3, 4]),
     };
     if is_right { Ok(()) } else { Err(format!("{}: other records than given", path.display())) }

@@ -1,17 +1,17 @@
-//! From cycles between marks to nanoseconds of a crossing.
+//! Converts cycles between marks to nanoseconds of a crossing.
 
 use std::time::{Duration, Instant};
 
 use tidemill_stdx::marks::{self, Stretches};
 
-/// How cycles are time, and what marks take themselves.
+/// The duration of a cycle, and the cost of marks.
 pub struct Scale {
     cycles_per_ns: f64,
     empty_cycles: f64,
 }
 
 impl Scale {
-    /// Measures it.
+    /// Measures both.
     pub fn measure() -> Scale {
         let (start, cycles) = (Instant::now(), marks::cycles());
         let ((), all) = marks::record(|| {
@@ -27,8 +27,8 @@ impl Scale {
         Scale { cycles_per_ns: cycles as f64 / ns, empty_cycles }
     }
 
-    /// The parts of a crossing in ns, by their marks: of those that are on its way, and no more
-    /// stretches than there are crossings, as what comes back takes some of the same ways.
+    /// The parts of a crossing in ns, by their marks: only marks along it, and no more stretches
+    /// than crossings, as the way back shares some of them.
     pub fn parts(
         &self,
         all: &[Stretches],

@@ -132,7 +132,7 @@ fn closure<K: Key>(files: &Files) -> Result<Option<Found>, String> {
     )
 }
 
-/// Measures reading and the rest.
+/// Measures with and without reading.
 pub fn measured<F>(
     read: impl FnOnce() -> Result<F, String>,
     run: impl FnOnce(F) -> usize,

@@ -1,5 +1,5 @@
 //! The workloads in differential dataflow: a program of its own (`bench/peers/differential`), which
-//! is heavy to build.
+//! is slow to build.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,13 +13,13 @@ use crate::tool;
 #[derive(Clone, Debug)]
 pub struct Differential(PathBuf);
 
-/// What changes of edges took, in CPU seconds.
+/// The cost of changes of edges, in CPU seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Changed {
     /// After all of them.
     pub tuples: usize,
     pub all_s: f64,
-    /// A single edge.
+    /// Per edge.
     pub put_s: f64,
     pub taken_s: f64,
 }
@@ -28,12 +28,12 @@ impl Differential {
     /// Builds it.
     ///
     /// # Errors
-    /// There is no cargo, or it refuses.
+    /// There is no cargo, or the build fails.
     pub fn new() -> Result<Differential, String> {
         Ok(Differential(tool::cargo("differential")?.join("tidemill-bench-differential")))
     }
 
-    /// The figures of each line that it prints.
+    /// The figures of each printed line.
     fn figures(&self, workload: &Workload, files: &Files) -> Result<Vec<Vec<f64>>, String> {
         let mut command = Command::new(&self.0);
         command.args([workload.rules.name(), workload.keys.name()]).arg(files.folder());
@@ -43,7 +43,7 @@ impl Differential {
         lines.ok_or_else(|| format!("differential dataflow says `{said}`"))
     }
 
-    /// The fixed point.
+    /// Runs to the fixed point.
     ///
     /// # Errors
     /// It fails.
@@ -57,7 +57,7 @@ impl Differential {
         }
     }
 
-    /// The changes that the files have, after the fixed point.
+    /// Applies the changes of the files, after the fixed point.
     ///
     /// # Errors
     /// It fails.

@@ -1,19 +1,19 @@
-//! What an engine is asked for, and what it says.
+//! The interface of engines, and their results.
 
 use super::facts::Files;
 use super::workload::Workload;
 
-/// What one engine found, and what it took.
+/// The result of one engine, and its cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
     pub tuples: usize,
-    /// Of the tables, where it knows.
+    /// The size of the tables, if known.
     pub bytes: Option<usize>,
-    /// CPU seconds from facts in memory to the fixed point, where it says.
+    /// CPU seconds from facts in memory to the fixed point, if reported.
     pub cpu_s: Option<f64>,
-    /// The same from files.
+    /// CPU seconds from files to the fixed point.
     pub door_s: f64,
 }
 
-/// An engine for this workload and these facts; nothing if it cannot say the program.
+/// An engine for this workload and these facts; `None` if the program cannot be expressed.
 pub type Engine = Box<dyn Fn(&Workload, &Files) -> Result<Option<Found>, String>>;

@@ -1,11 +1,11 @@
-//! What goes into an engine: relations as files of comma-separated values, which all engines read.
+//! The input of engines: relations as CSV files, which all engines read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tidemill_stdx::hash::hash_u64;
 
-/// Facts by numbers of nodes.
+/// Facts over numbers of nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Facts(Vec<Relation>);
 
@@ -14,12 +14,12 @@ pub struct Facts(Vec<Relation>);
 pub struct Relation {
     pub name: &'static str,
     pub arity: usize,
-    /// Row after row.
+    /// Row by row.
     pub cells: Vec<i32>,
 }
 
 impl Facts {
-    /// With the rows of another relation.
+    /// Adds the rows of another relation.
     pub fn with<const N: usize>(
         mut self,
         name: &'static str,
@@ -35,19 +35,19 @@ impl Facts {
     }
 }
 
-/// What stands for the number of a node.
+/// The representation of the number of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keys {
-    /// The number: small integers, all of which there are.
+    /// The number itself: dense small integers.
     Near,
-    /// Integers of 62 bits, drawn for the run.
+    /// Random integers of 62 bits.
     Far,
-    /// Texts, drawn for the run.
+    /// Random texts.
     Text,
 }
 
 impl Keys {
-    /// What peers that are programs call them.
+    /// The name for peers that are programs.
     pub fn name(self) -> &'static str {
         match self {
             Keys::Near => "near",
@@ -68,7 +68,7 @@ impl Keys {
     }
 }
 
-/// A folder with a file for each relation, which goes with it.
+/// A folder with a file for each relation, removed on drop.
 #[derive(Debug)]
 pub struct Files {
     folder: PathBuf,
@@ -114,12 +114,12 @@ impl Files {
         fs::read_to_string(self.file(relation)).map_err(|error| format!("{relation}: {error}"))
     }
 
-    /// The rows of a relation, as an engine of this process has them.
+    /// The rows of a relation, in the form of engines of this process.
     ///
     /// # Errors
     /// They cannot be read.
     pub fn rows<K: Key, const N: usize>(&self, relation: &str) -> Result<Vec<[K; N]>, String> {
-        // Engines ask for keys that stay; this is little, and the process ends soon.
+        // Engines need `'static` keys; the text is small, and the process ends soon.
         let text: &'static str = self.text(relation)?.leak();
         let row = |line: &'static str| {
             let mut fields = line.split(',').map(K::read);
@@ -141,12 +141,12 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // It lies in the folder for temporary files.
+        // It is in the folder for temporary files.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// A key as engines of this process have it: all can copy it.
+/// A key in the form of engines of this process: all copy it.
 pub trait Key: Copy + Ord + std::hash::Hash + 'static {
     fn read(field: &'static str) -> Option<Self>;
 }

@@ -1,14 +1,14 @@
 //! Datalog: rules loaded at run time against rules compiled ahead of time.
 //!
 //! Each workload has facts from a seeded generator; all engines must find the same number of
-//! tuples. Measured are the fixed point from facts in memory (`cpu_s`), and the same from the text
-//! of the program and its facts, as a user has them (`door_s`): for peers from files, for us by a
-//! simulation of the program. Then edges of a graph come and go ([`updates`]).
+//! tuples. Measured are the time to the fixed point from facts in memory (`cpu_s`), and from the
+//! text of the program and its facts, as users have them (`door_s`): for peers from files, for us
+//! by a simulation of the program. Then edges of a graph are inserted and deleted ([`updates`]).
 //!
 //! ```text
 //! workload   rules, keys, facts      [program] the facts of points-to
 //! facts      as files, which all engines read
-//! engine     what each is asked for
+//! engine     the interface of engines
 //! ours, ascent_peer, datafrog_peer   in this process
 //! differential_peer, souffle_peer    programs
 //! ```
@@ -35,7 +35,7 @@ use workload::Workload;
 
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let runs = if extent.small { 1 } else { 5 };
-    // What keys are drawn from.
+    // The seed of random keys.
     let seed = extent.seed.unwrap_or(cpu_time().as_nanos() as u64);
     let mut engines: Vec<(&str, Engine)> = vec![("tidemill", Box::new(ours::run))];
     let mut differential = None;
@@ -47,7 +47,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
             Err(reason) => report.note(&format!("souffle absent: {reason}")),
         }
     }
-    // It takes minutes to build, which tests have not.
+    // It takes minutes to build, too long for tests.
     if extent.peers && !extent.small {
         match Differential::new() {
             Ok(peer) => {

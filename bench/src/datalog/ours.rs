@@ -1,4 +1,4 @@
-//! Our rules, loaded at run time: the views alone, and through the door.
+//! Our rules, loaded at run time: the views alone, and the whole program.
 
 use tidemill::console::Console;
 use tidemill::program::{LoadOptions, Program};
@@ -51,7 +51,7 @@ pub struct Tables {
     result: RelationId,
 }
 
-/// Rows of a relation, as they are put in.
+/// Rows of a relation, to insert.
 pub type Rows = Vec<Vec<Value<'static>>>;
 
 impl Tables {
@@ -99,14 +99,14 @@ impl Tables {
         Ok(())
     }
 
-    /// How many tuples the result has, and its bytes.
+    /// The number of tuples of the result, and its size in bytes.
     pub fn result(&self) -> (usize, usize) {
         let table = self.database.table(self.result);
         (table.len(), table.bytes())
     }
 }
 
-/// The rows of a relation, after the location.
+/// The rows of a relation, without the location.
 pub fn rows(workload: &Workload, files: &Files, relation: &str) -> Result<Rows, String> {
     let text: &'static str = files.text(relation)?.leak();
     let value = |field: &'static str| match workload.keys {
@@ -140,7 +140,7 @@ pub fn run(workload: &Workload, files: &Files) -> Result<Option<Found>, String> 
     Ok(Some(Found { tuples, bytes: Some(bytes), cpu_s: Some(cpu_s), door_s }))
 }
 
-/// Reads the facts, runs the program with them, and says how many tuples there are.
+/// Reads the facts and runs the program with them; returns the number of tuples.
 fn door(workload: &Workload, files: &Files) -> Result<u64, String> {
     let (source, result) = rules::source(workload.rules);
     let mut text = source.to_owned();

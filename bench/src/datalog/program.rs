@@ -1,9 +1,9 @@
-//! What a points-to analysis reads: the assignments of a made-up program of functions.
+//! The input of a points-to analysis: the assignments of a synthetic program of functions.
 //!
-//! As in real programs, most of it is local: a function copies its variables to later ones,
-//! takes the address of some, and reads and writes through a few pointers. A call copies an
-//! argument to one of the first variables of another function, mostly a little further on, now
-//! and then anywhere: so there are cycles, but few.
+//! As in real programs, most of it is local: a function copies its variables to later ones, takes
+//! the address of some, and reads and writes through a few pointers. A call copies an argument to
+//! one of the first variables of another function, mostly a nearby one, now and then any: so there
+//! are cycles, but few.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use super::facts::Facts;
 const VARIABLES: u64 = 20;
 const PARAMETERS: u64 = 5;
 
-/// Per function: addresses taken, and calls, loads and stores each.
+/// Per function: address-of statements, and calls, loads and stores each.
 const ADDRESSES: u64 = 4;
 const CALLS: u64 = 2;
 

@@ -2,7 +2,7 @@
 
 use super::workload::Rules;
 
-/// The rules, and the relation that they are about.
+/// The rules, and their result relation.
 pub fn source(rules: Rules) -> (&'static str, &'static str) {
     match rules {
         Rules::Closure => (CLOSURE, "path"),

@@ -1,6 +1,6 @@
 //! The workloads in Soufflé, compiled to C++, where it is installed.
 //!
-//! It says no times of its own: what is measured is its program, from files to the fixed point.
+//! It reports no times: its program is measured from files to the fixed point.
 
 use std::fs;
 use std::process::Command;
@@ -10,7 +10,7 @@ use super::facts::{Files, Keys};
 use super::workload::{Rules, Workload};
 use crate::tool;
 
-/// Whether it is installed.
+/// Checks whether it is installed.
 ///
 /// # Errors
 /// It is not.
@@ -27,7 +27,7 @@ pub fn run(workload: &Workload, files: &Files) -> Result<Option<Found>, String> 
         fs::write(&source, &text).map_err(|error| format!("{}: {error}", source.display()))?;
         tool::said_all(Command::new("souffle").arg("-o").arg(&program).arg(&source), "souffle")?;
     }
-    // The shell says what its children took.
+    // The shell reports the times of its children.
     let mut command = Command::new("sh");
     command.args(["-c", "\"$0\" -F \"$1\"; times"]).arg(&program).arg(files.folder());
     let said = tool::said(&mut command, "the program of souffle")?;
@@ -40,7 +40,7 @@ pub fn run(workload: &Workload, files: &Files) -> Result<Option<Found>, String> 
     Ok(Some(Found { tuples, bytes: None, cpu_s: None, door_s }))
 }
 
-/// The sum of times as a shell prints them: `0m1.250s 0m0.031s`.
+/// The sum of times in the format of a shell: `0m1.250s 0m0.031s`.
 fn seconds(line: &str) -> Option<f64> {
     let one = |word: &str| {
         let (minutes, seconds) = word.strip_suffix('s')?.split_once('m')?;
@@ -53,7 +53,7 @@ fn program(workload: &Workload) -> Option<String> {
     let key = match workload.keys {
         Keys::Near => "number",
         Keys::Text => "symbol",
-        // Its integers have 32 bits, as distributions build it.
+        // Distributions build it with integers of 32 bits.
         Keys::Far => return None,
     };
     let (result, rules) = match workload.rules {

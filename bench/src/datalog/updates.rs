@@ -1,7 +1,7 @@
-//! The closure of a random graph while edges come and go: a hundredth of them at once, and single
+//! The closure of a random graph under changes of edges: a hundredth of them at once, and single
 //! ones.
 //!
-//! Peers that cannot be told of changes start anew, with the edges as they are then.
+//! Peers without incremental updates start anew, with the current edges.
 
 use super::differential_peer::{Changed, Differential};
 use super::engine::Engine;
@@ -12,7 +12,7 @@ use crate::clock::cpu_seconds;
 use crate::report::{Better, Report, Row};
 use tidemill_stdx::rng::Rng;
 
-/// Single edges that are put in and taken out.
+/// The number of single edges that are inserted and deleted.
 const SINGLE: usize = 5;
 
 type Figure = fn(&Changed) -> f64;
@@ -57,7 +57,7 @@ impl Graph {
         ours::rows(self.workload, &self.changes, name)
     }
 
-    /// Ours.
+    /// Measures ours.
     fn change(&self) -> Result<Changed, String> {
         let (edges, off, on) = (self.rows("edge")?, self.rows("off")?, self.rows("on")?);
         let mut tables = Tables::new(self.workload.rules)?;

@@ -1,4 +1,4 @@
-//! The workloads: a program, what its keys are, and its facts.
+//! The workloads: a program, the type of its keys, and its facts.
 
 use tidemill_stdx::rng::Rng;
 
@@ -17,12 +17,12 @@ pub enum Rules {
     SameGeneration,
     /// Andersen's analysis of a program ([`program`]).
     PointsTo,
-    /// The costs of the cheapest ways: a recursive minimum.
+    /// The costs of shortest paths: a recursive minimum.
     Shortest,
 }
 
 impl Rules {
-    /// What peers that are programs call them.
+    /// The name for peers that are programs.
     pub fn name(self) -> &'static str {
         match self {
             Rules::Closure => "closure",
@@ -41,7 +41,7 @@ pub struct Workload {
     pub name: &'static str,
     pub rules: Rules,
     pub keys: Keys,
-    /// Given large figures and small ones, it takes one of them.
+    /// Called with a function that selects the large or the small of two sizes.
     make: fn(&dyn Fn(u32, u32) -> u32) -> Facts,
 }
 
@@ -110,7 +110,7 @@ fn statements(size: &dyn Fn(u32, u32) -> u32) -> Facts {
     program::facts(&mut Rng::new(42), u64::from(size(1000, 40)))
 }
 
-/// Ways between all nodes, up to a cost of 100 each.
+/// Edges between all nodes, with costs up to 100.
 fn arcs(size: &dyn Fn(u32, u32) -> u32) -> Facts {
     let mut random = Rng::new(42);
     let ends = pairs(&mut random, size(300, 20), size(900, 60));
@@ -118,7 +118,7 @@ fn arcs(size: &dyn Fn(u32, u32) -> u32) -> Facts {
     Facts::default().with("arc", ends.into_iter().map(&mut arc).collect::<Vec<_>>())
 }
 
-/// `count` different pairs of numbers below `below`.
+/// `count` distinct pairs of numbers below `below`.
 pub fn pairs(random: &mut Rng, below: u32, count: u32) -> Vec<[i32; 2]> {
     let mut seen = std::collections::BTreeSet::new();
     let mut pairs = Vec::new();

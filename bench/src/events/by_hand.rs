@@ -1,23 +1,23 @@
-//! The rules written by hand, over the tables of a node.
+//! The rules as hand-written Rust, over the tables of a node.
 //!
-//! Each takes the columns of an event and puts the rows of its head into a buffer; `None` where an
-//! integer overflows or is none.
+//! Each gets the columns of an event and appends the rows of its head to a buffer; `None` if an
+//! integer overflows or a value is not an integer.
 
 use tidemill_overlog::node::Node;
 use tidemill_relation::table::{Access, Table, Visible};
 use tidemill_relation::{TupleBuf, Value};
 
-/// A rule by hand.
+/// A hand-written rule.
 pub type Rule = fn(&Tables<'_>, &[Value<'_>], &mut TupleBuf<()>) -> Option<()>;
 
-/// The tables that are joined, where there are some.
+/// The joined tables, where there are some.
 pub struct Tables<'t> {
     a: Option<&'t Table>,
     b: Option<&'t Table>,
 }
 
 impl<'t> Tables<'t> {
-    /// Those of a node.
+    /// The tables of a node.
     pub fn of(node: &'t Node) -> Tables<'t> {
         let table = |name| node.database().get(node.program().plan().find(name)?);
         Tables { a: table("a"), b: table("b") }
@@ -39,7 +39,7 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// The third column of the rows with these values in the first two; the second is the key.
+/// The third column of rows with these values in the first two; the second is the key.
 #[inline]
 fn values<'t>(
     table: &'t Table,
@@ -90,7 +90,7 @@ pub fn join_aggregate(
     Some(())
 }
 
-/// The rule of ten expressions, with overflow checked as rules do.
+/// The rule of ten expressions, with the overflow checks of rules.
 pub fn ten_expressions(_: &Tables<'_>, event: &[Value<'_>], out: &mut TupleBuf<()>) -> Option<()> {
     let &[n, Value::Int(x)] = event else { return None };
     let a = x.checked_mul(3)?.checked_add(1)?;

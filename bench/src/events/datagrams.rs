@@ -1,13 +1,13 @@
-//! Events that come as datagrams over the loopback: one tuple each, as a node of the same program
+//! Events that arrive as datagrams over the loopback: one tuple each, as a node of the same program
 //! sends it, to a node of a fleet.
 //!
 //! ```text
 //! socket --burst--> socket | recv -> envelope -> body -> inbox -> turn     counted
 //!        not counted       | recv -> envelope -> body -> sum               `upb-c`, in C
 //! ```
-//! Sender and receiver are one process and take turns, a burst each, so the time of each is told
-//! apart. The kernel does its receiving part as datagrams are sent, and so it is in neither figure.
-//! A burst that does not arrive as a whole ends the run.
+//! Sender and receiver are in one process and alternate, a burst each, so that each is measured
+//! separately. The kernel does its receiving part as datagrams are sent, so it is in neither
+//! figure. An incomplete burst ends the run.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -29,13 +29,13 @@ use crate::program::{Blind, compiled};
 use crate::report::{Better, Report, Row};
 use crate::tool;
 
-/// Datagrams sent before their receiver has its turn: a socket keeps more.
+/// Datagrams sent before their receiver runs: fewer than a socket buffers.
 const BURST: u64 = 64;
 
-/// How long a burst may take.
+/// The time limit of a burst.
 const BURST_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Where the node of the C program is; that of ours is told by the system.
+/// The address of the C program's node; ours is chosen by the system.
 const ADDRESS: &str = "127.0.0.1:10000";
 
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
@@ -64,7 +64,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// A fleet of one node that stops the loop when a burst has had its turns.
+/// A fleet of one node that stops the loop when a burst has been processed.
 struct Door {
     fleet: Fleet,
     turns_left: u64,
@@ -83,7 +83,7 @@ impl World for Door {
     }
 }
 
-/// Events a CPU second, from the socket to settled tables.
+/// Events per CPU second, from the socket to settled tables.
 fn rate(bursts: u64) -> Result<f64, String> {
     let failed = |error: std::io::Error| error.to_string();
     let program = Arc::new(program()?);
@@ -137,8 +137,7 @@ fn program() -> Result<Program, String> {
     Program::new(compiled).map_err(|error| error.to_string())
 }
 
-/// The datagrams of the different events, as a node of this program sends them to one of that
-/// address.
+/// The datagrams of the distinct events, as a node of this program sends them to this address.
 fn datagrams(program: &Program, address: &str) -> Result<Vec<Vec<u8>>, String> {
     let schema = program.post().schema();
     let relation = schema.number("in").ok_or("events do not travel")?;
@@ -154,8 +153,8 @@ fn datagrams(program: &Program, address: &str) -> Result<Vec<Vec<u8>>, String> {
     (0..ROWS).map(datagram).collect()
 }
 
-/// The program in C, and what it is given: the messages of the program as descriptors, and the
-/// datagrams, each after its length in 32 bits.
+/// The program in C, and its input: the descriptors of the program's messages, and the datagrams,
+/// each after its length in 32 bits.
 struct Peer {
     program: PathBuf,
     set: PathBuf,

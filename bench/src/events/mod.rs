@@ -1,7 +1,7 @@
 //! Events per second: each is a turn of its own, from the inbox to settled tables.
 //!
-//! `rust` is the same rule written by hand ([`by_hand`]): no inbox, no turn, no queue, the head row
-//! and nothing else. Its heads are compared with those of the rule.
+//! `rust` is the same rule as hand-written Rust ([`by_hand`]): no inbox, no turn, no queue, only
+//! the head row. Its heads are compared with those of the rule.
 
 mod by_hand;
 mod datagrams;
@@ -23,7 +23,7 @@ use crate::report::{Better, Report, Row};
 use by_hand::{Rule, Tables};
 use rules::{JOIN_AGGREGATE, ONE_RULE, RATE, ROWS, TEN_EXPRESSIONS, THREE_WAY_JOIN};
 
-/// A rule, and the same by hand.
+/// A rule, and its hand-written form.
 struct Case {
     name: &'static str,
     source: &'static str,
@@ -59,7 +59,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     datagrams::run(extent, report)
 }
 
-/// Events a CPU second through a node.
+/// Events per CPU second through a node.
 fn rate(case: &Case, mut node: Node, events: i64) -> Result<f64, String> {
     let relation = relation(&node, "in")?;
     let before = node.counters().rules[0].derived;
@@ -71,7 +71,7 @@ fn rate(case: &Case, mut node: Node, events: i64) -> Result<f64, String> {
     Ok(events as f64 / seconds)
 }
 
-/// The same through the rule by hand, over the tables of a node.
+/// Events per CPU second through the hand-written rule, over the tables of a node.
 fn rate_by_hand(case: &Case, node: &Node, events: i64) -> Result<f64, String> {
     let (tables, mut heads, mut derived) = (Tables::of(node), TupleBuf::new(), 0);
     let (seconds, failed) = cpu_seconds(|| {
@@ -97,7 +97,7 @@ fn expect(case: &Case, events: i64, derived: i64) -> Result<(), String> {
     }
 }
 
-/// Each event gives the same heads by the rule and by hand.
+/// Checks that each event gives the same heads by the rule and by hand.
 fn compare(case: &Case) -> Result<(), String> {
     let mut program = program(case.source)?;
     let missing = || format!("{}: there is no relation out", case.name);
@@ -123,7 +123,7 @@ fn compare(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-/// A node of a program, whose tables have their rows.
+/// A node of a program with filled tables.
 fn filled(program: Program) -> Node {
     let mut node = Node::new(Arc::new(program), identity(), 1, Secret::of_process());
     for table in ["a", "b"] {
@@ -142,7 +142,7 @@ fn relation(node: &Node, name: &str) -> Result<RelationId, String> {
     node.program().plan().find(name).ok_or_else(|| format!("there is no relation {name}"))
 }
 
-/// One turn with this tuple.
+/// Runs one turn with this tuple.
 fn give(node: &mut Node, relation: RelationId, values: &[i64]) {
     let row = node.enqueue_tuple(relation, false, false);
     row.push(Value::Str(ADDRESS));
@@ -150,7 +150,7 @@ fn give(node: &mut Node, relation: RelationId, values: &[i64]) {
     turns(node, 0);
 }
 
-/// Runs the turns that wait, at this time.
+/// Runs the pending turns, at this time.
 pub fn turns(node: &mut Node, now_ns: u64) {
     while node.begin(now_ns, now_ns as i64, &mut Blind) {
         while node.derive(1024, &mut Blind) == Progress::More {}

@@ -1,4 +1,4 @@
-//! The rules that are measured, and over how many rows.
+//! The measured rules, and the number of rows.
 
 pub const ONE_RULE: &str = "r1 out(@N, X + 1) :- in(@N, X).";
 
@@ -19,8 +19,8 @@ pub const TEN_EXPRESSIONS: &str = "
         D := C - A, E := D & 255, A > X, B < 17, C != 5000, D < 100000, E >= 0.
 ";
 
-/// Rows of each table that is joined; events are as many different ones.
+/// Rows of each joined table; there are as many distinct events.
 pub const ROWS: i64 = 1000;
 
-/// What rates are called.
+/// The metric of rates.
 pub const RATE: (&str, &str) = ("per_cpu_s", "1/s");

@@ -1,7 +1,7 @@
 //! Every run of a program: `explore`. The peer is stateright, with the same models in Rust.
 //!
-//! Nodes work off what follows from a message at once, so states are what the models call states:
-//! what each node holds, and the messages under way. Both must count as many.
+//! Nodes complete all turns that follow from a message at once, so states are those of the models:
+//! what each node holds, and the messages in flight. Both must count the same number.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,16 +20,16 @@ use crate::tool;
 const PAXOS: &str = include_str!("../../../tests/explore/paxos.olg");
 const COMMIT: &str = include_str!("../../../tests/explore/commit.olg");
 
-/// A model and how large it is.
+/// A model and its size.
 #[derive(Clone, Copy, Debug)]
 enum Case {
-    /// So many take part in two-phase commit.
+    /// The participants of two-phase commit.
     Commit(u32),
-    /// So many ballots, each of another proposer.
+    /// The ballots of Paxos, each of another proposer.
     Paxos(u32),
 }
 
-/// What a search took.
+/// The result and cost of a search.
 struct Taken {
     distinct: u64,
     cpu_s: f64,
@@ -39,7 +39,7 @@ struct Taken {
 /// Measures searches of all states.
 ///
 /// # Errors
-/// A search is not complete, or the peer counts other states.
+/// A search is incomplete, or the peer counts another number of states.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let cases = match extent.small {
         true => vec![Case::Commit(2), Case::Paxos(1)],
@@ -88,7 +88,7 @@ impl Case {
         }
     }
 
-    /// The program, its nodes, and what reaches them.
+    /// The program, the number of its nodes, and their input.
     fn program(self) -> (String, u32, String) {
         match self {
             Case::Commit(size) => {
@@ -108,7 +108,7 @@ impl Case {
         }
     }
 
-    /// Ours.
+    /// Measures ours.
     fn explore(self) -> Result<Taken, String> {
         let (text, nodes, actions) = self.program();
         let program = Program::of_text("model.olg", &text, &LoadOptions::default());

@@ -1,10 +1,10 @@
 //! Packets filtered per CPU second: native code, our interpreter, and libpcap's.
 //!
-//! The trace lies in memory and is gone through again and again; all take turns. `tidemill` is
-//! given packets as an app is, up to 256 at once; `tidemill-single` is a call for each packet, and
-//! so is libpcap, whose interface (`pcap_offline_filter`) has no other form. libpcap's
-//! code went through its optimiser, and its program is built with the C compiler and the
-//! development files of libpcap, where these are installed. All have to keep as many packets.
+//! The trace is in memory and is processed repeatedly; all contenders take turns. `tidemill` gets
+//! packets as an app does, up to 256 at once; `tidemill-single` and libpcap get one packet per
+//! call, as libpcap's interface (`pcap_offline_filter`) has no other form. libpcap's code is
+//! optimised by its optimiser, and its program is built with the C compiler and the development
+//! files of libpcap, where these are installed. All have to keep the same number of packets.
 
 pub mod trace;
 
@@ -40,7 +40,7 @@ const CASES: [(&str, &str); 9] = [
 /// Measures all cases.
 ///
 /// # Errors
-/// An engine fails, or keeps other packets.
+/// An engine fails, or keeps another number of packets.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let (packets, passes, runs) = if extent.small { (500, 2, 1) } else { (20_000, 100, 5) };
     let trace = Trace::new(packets);
@@ -110,7 +110,7 @@ fn at_once(filter: &Filter, trace: &Trace, passes: usize) -> (f64, usize) {
     ((passes * trace.len()) as f64 / seconds, sum / passes)
 }
 
-/// Packets per CPU second, and how many were kept in one pass.
+/// Packets per CPU second, and the number kept in one pass.
 fn measured(trace: &Trace, passes: usize, matches: impl Fn(&[u8]) -> bool) -> (f64, usize) {
     let (seconds, kept) = cpu_seconds(|| {
         let pass = || trace.packets().filter(|packet| matches(packet)).count();
@@ -119,7 +119,7 @@ fn measured(trace: &Trace, passes: usize, matches: impl Fn(&[u8]) -> bool) -> (f
     ((passes * trace.len()) as f64 / seconds, kept / passes)
 }
 
-/// The program that is linked with libpcap, and the trace as it reads it.
+/// The program linked with libpcap, and the trace as a capture file.
 struct Peer {
     program: PathBuf,
     capture: PathBuf,
@@ -150,7 +150,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // A file in the target folder, at worst.
+        // At worst, a file stays in the target folder.
         let _ = std::fs::remove_file(&self.capture);
     }
 }

@@ -1,5 +1,5 @@
-//! A trace such as a link at the edge of a network has: many flows, most of them short, a few of
-//! them most of the bytes.
+//! A trace like that of a link at the edge of a network: many flows, most of them short, and a few
+//! with most of the bytes.
 //!
 //! Of the packets some 80% are TCP (two thirds of that HTTPS), 15% UDP (QUIC and names), the rest
 //! ICMP and ARP; a quarter is IPv6; a tenth of the flows is tagged. Sizes have three humps: empty
@@ -7,7 +7,7 @@
 
 use tidemill_stdx::rng::Rng;
 
-/// Packets one behind the other.
+/// Packets stored one after the other.
 pub struct Trace {
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -15,13 +15,13 @@ pub struct Trace {
 
 struct Flow {
     header: Vec<u8>,
-    /// Where the length of the IP packet is, and what it counts from.
+    /// The offset of the length of the IP packet, and the offset from which it counts.
     length: Option<(usize, usize)>,
     bulk: bool,
 }
 
 impl Trace {
-    /// A trace of so many packets.
+    /// A trace of `packets` packets.
     pub fn new(packets: usize) -> Trace {
         let mut rng = Rng::new(11);
         let flows: Vec<Flow> = (0..packets / 12 + 1).map(|_| Flow::new(&mut rng)).collect();
@@ -44,18 +44,18 @@ impl Trace {
         starts.zip(&self.ends).map(|(&start, &end)| &self.bytes[start..end])
     }
 
-    /// One of them.
+    /// A packet by number.
     pub fn packet(&self, at: usize) -> &[u8] {
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[at]]
     }
 
-    /// How many they are.
+    /// The number of packets.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// As a capture file.
+    /// The trace as a capture file.
     pub fn capture(&self) -> Vec<u8> {
         let mut file = Vec::new();
         let mut words = |words: &[u32], bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! The buffer between two activities, of as many messages as in ours.
+//! The buffer between two activities, of the same capacity as in ours.
 
 const SLOTS: u8 = 4;
 
@@ -10,7 +10,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// False if it is full.
+    /// Returns false if it is full.
     pub fn send(&mut self, message: u64) -> bool {
         if self.len == SLOTS {
             return false;
@@ -20,7 +20,7 @@ impl Channel {
         true
     }
 
-    /// Nothing if it is empty.
+    /// `None` if it is empty.
     pub fn receive(&mut self) -> Option<u64> {
         if self.len == 0 {
             return None;

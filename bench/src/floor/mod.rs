@@ -1,8 +1,8 @@
-//! The floor: what the cases of `activities` cost as state machines written by hand.
+//! The floor: the cost of the cases of `activities` as hand-written state machines.
 //!
-//! An activity is a struct that knows where it stands; a step is a function call; a list says who
-//! can go on. Nothing is compiled at run time, preempted or checked, and no program would be
-//! written so. What is above this figure is the price of a runtime.
+//! An activity is a struct with its state; a step is a function call; a list holds the activities
+//! that can continue. Nothing is compiled at run time, preempted or checked, and no program would
+//! be written this way. What exceeds this figure is the price of a runtime.
 
 mod channel;
 mod prodcons;
@@ -11,10 +11,10 @@ mod sieve;
 mod spawn;
 mod spin;
 
-/// Runs a case and returns what it comes to.
+/// Runs a case and returns its result.
 ///
 /// # Errors
-/// No such case, or other parameters than it has.
+/// No such case, or wrong parameters.
 pub fn run(bench: &str, parameters: &[u64]) -> Result<u64, String> {
     Ok(match (bench, parameters) {
         ("ring", &[nodes, rounds]) => ring::run(nodes, rounds),

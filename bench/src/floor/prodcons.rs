@@ -1,4 +1,4 @@
-//! The sum of what producers send consumers through a buffer of 10.
+//! The sum of the items that producers send to consumers through a buffer of 10.
 
 use std::collections::VecDeque;
 
@@ -46,7 +46,7 @@ pub fn run(producers: u64, consumers: u64, items: u64) -> u64 {
 }
 
 impl World {
-    /// Until the buffer is full, or all is produced.
+    /// Runs until the buffer is full, or all is produced.
     fn produce(&mut self, me: usize, mut next: u64) {
         while next <= self.items && self.buffer.len() < SIZE {
             self.buffer.push_back(next);
@@ -59,7 +59,8 @@ impl World {
         self.activities[me] = Activity::Producer { next };
     }
 
-    /// Until the buffer is empty. Who waits when all is produced has nothing left to do.
+    /// Runs until the buffer is empty. A consumer that waits when all is produced has nothing left
+    /// to do.
     fn consume(&mut self, me: usize, mut sum: u64) {
         while let Some(item) = self.buffer.pop_front() {
             sum += item;

@@ -17,13 +17,13 @@ pub fn run(nodes: u64, rounds: u64) -> u64 {
     ring[first].inbox.send(1);
     ready.push_back(first);
     while let Some(me) = ready.pop_front() {
-        // Woken without a message it waits on.
+        // Woken without a message it continues to wait.
         let Some(hops) = ring[me].inbox.receive() else { continue };
         if hops == last {
             return hops;
         }
         let next = if me + 1 == ring.len() { 0 } else { me + 1 };
-        // One token is on its way, so that no channel is ever full.
+        // There is only one token, so no channel is ever full.
         ring[next].inbox.send(hops + 1);
         ready.push_back(next);
     }

@@ -9,9 +9,9 @@ struct Filter {
     inbox: Channel,
     /// 0 before the first message.
     prime: u64,
-    /// What did not fit into the next one's inbox: it waits in send.
+    /// The message that did not fit into the next one's inbox: the filter waits in send.
     held: Option<u64>,
-    /// It is in the list of those that can go on.
+    /// It is in the list of filters that can continue.
     ready: bool,
 }
 
@@ -39,7 +39,7 @@ impl World {
         }
     }
 
-    /// Runs one filter until it waits; false if all wait.
+    /// Runs one filter until it waits; returns false if all wait.
     fn step(&mut self) -> bool {
         let Some(me) = self.ready.pop_front() else { return false };
         self.filters[me].ready = false;
@@ -62,7 +62,7 @@ impl World {
         true
     }
 
-    /// False if the message must wait for room.
+    /// Returns false if the message must wait for room.
     fn pass_on(&mut self, me: usize, n: u64) -> bool {
         let next = me + 1;
         if next == self.filters.len() {

@@ -1,4 +1,4 @@
-//! Activities that wait for a message: how many answer when they get it.
+//! Activities that wait for a message: the number of those that answer it.
 
 use super::channel::Channel;
 

@@ -1,4 +1,4 @@
-//! Hot loops that take turns, and the sum of what they come to.
+//! Hot loops that take turns, and the sum of their results.
 
 /// Steps of a turn: some 0.1 ms.
 const SLICE: u64 = 65_536;

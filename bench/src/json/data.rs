@@ -1,5 +1,5 @@
-//! The messages that are measured: orders with items, words, numbers and truths; and those that
-//! Protocol Buffers were measured with, in `bench/data`.
+//! The measured messages: orders with items, words, numbers and booleans; and those of the Protocol
+//! Buffers benchmark, in `bench/data`.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use tidemill_wire::Schema;
 use tidemill_wire::json::{self, Mapping};
 use tidemill_wire::proto::{Texts, compile};
 
-/// A text and what it is.
+/// A text and its type.
 pub struct Text {
     /// The name of the case.
     pub name: &'static str,
@@ -20,10 +20,10 @@ pub struct Text {
     pub text: String,
 }
 
-/// The type that peers know.
+/// The type known to peers.
 pub const ORDER: &str = "bench.Order";
 
-/// All that is measured: orders of some 300 and 90,000 bytes, and both public messages.
+/// All measured texts: orders of some 300 and 90,000 bytes, and both public messages.
 ///
 /// # Errors
 /// A schema or message that cannot be read.
@@ -95,7 +95,7 @@ fn schema() -> Result<Schema, String> {
     compiled.schema.ok_or_else(|| format!("{:?}", compiled.diagnostics))
 }
 
-/// An order with so many items, as JSON.
+/// An order of `items` items, as JSON.
 fn order(items: u64) -> String {
     let mut rng = Rng::new(7);
     let mut out = String::from("{\"orderId\":\"2026-11-21/000042\",\"created\":1795288458,");

@@ -1,10 +1,9 @@
-//! Millions of bytes of JSON a CPU second, both ways: into and out of messages in memory, beside
-//! libraries that read into and write from structures made for the type; and straight from JSON
-//! to bytes and back.
+//! JSON in MB per CPU second, both ways: to and from messages in memory, compared with libraries
+//! that use structures made for the type; and directly between JSON and bytes.
 //!
-//! The text is the same for all, and all give it back. Orders of two sizes, and the two public
-//! benchmark messages of Protocol Buffers, whose megabytes are those of their JSON too. Peers are a
-//! program of their own (`bench/peers/json`), built when they are asked for; they know orders.
+//! The text is the same for all, and all must reproduce it. There are orders of two sizes, and the
+//! two public benchmark messages of Protocol Buffers, whose megabytes are those of their JSON too.
+//! Peers are a program of their own (`bench/peers/json`), built on demand; they know orders only.
 
 mod data;
 
@@ -25,7 +24,7 @@ use crate::tool;
 /// Measures all cases.
 ///
 /// # Errors
-/// A text does not come back, or a peer fails.
+/// A text is not reproduced, or a peer fails.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let peer = match extent.peers.then(|| tool::cargo("json")) {
         Some(Ok(release)) => Some(release.join("tidemill-bench-json")),
@@ -66,7 +65,7 @@ fn row(case: &str, who: &str, value: f64, runs: usize) -> Row {
     Row::new("json", case, who, ("mb_per_s", "MB/s"), (value, runs))
 }
 
-/// What is measured: name, work.
+/// The measured work: name, function.
 type Work = fn(&Case<'_>) -> Result<(), String>;
 
 const WORKS: [(&str, Work); 5] = [
@@ -85,7 +84,7 @@ struct Case<'c> {
 }
 
 impl Case<'_> {
-    /// The text comes back from a message, and from bytes.
+    /// Checks that the text is reproduced from a message, and from bytes.
     fn check(&self) -> Result<(), String> {
         let bytes = self.bytes()?;
         let again = json::print(self.mapping, self.message, &bytes);
@@ -172,7 +171,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// What peers make of the text: who, what, how fast.
+    /// The rates of peers on the text: name, direction, rate.
     fn peers(&self, peer: &Path, runs: usize) -> Result<Vec<(String, String, f64)>, String> {
         let file = std::env::temp_dir().join(format!("tidemill-{}.json", std::process::id()));
         std::fs::write(&file, self.text).map_err(|error| error.to_string())?;

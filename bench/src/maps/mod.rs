@@ -1,8 +1,8 @@
 //! Collections by key: `maps`.
 //!
 //! Ours is `bench/cl/maps.com`; Go's map and those of Rust's library do the same, case by case.
-//! Keys are drawn at run time from a seed that changes with each measurement. Memory is how far
-//! the process rose at most.
+//! Keys are drawn at run time from a seed that changes with each measurement. Memory is the
+//! increase to the peak of the process.
 
 mod rust;
 
@@ -27,7 +27,7 @@ pub const BENCH: Bench = Bench {
 /// Measures all cases.
 ///
 /// # Errors
-/// Somebody fails, or comes to another result.
+/// A contender fails, or has another result.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let seed = (now % 1_000_000_007) as u64 + 1;

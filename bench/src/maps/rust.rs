@@ -10,7 +10,7 @@ pub trait Map<K>: Default {
     fn put(&mut self, key: K, value: u64);
     fn count(&mut self, key: &K);
     fn remove(&mut self, key: &K);
-    /// Visits all in ascending order of the keys; looks each up, as the others do.
+    /// Visits all in ascending order of keys; looks each up, like the other contenders.
     fn visit(&self, visit: impl FnMut(u64));
 }
 
@@ -60,13 +60,13 @@ impl<K: Ord + Copy> Map<K> for BTreeMap<K, u64> {
     }
 }
 
-/// A generator of Lehmer's; none of its numbers comes twice.
+/// A Lehmer generator, whose numbers do not repeat.
 fn next(x: &mut u64) -> u64 {
     *x = *x * 48271 % 0x7FFF_FFFF;
     *x
 }
 
-/// A number far from its neighbours.
+/// Scatters adjacent numbers.
 fn key(x: u64) -> i64 {
     x as i64 * 2_654_435_761 - 40_000_000_000
 }
@@ -107,12 +107,12 @@ pub fn words<'w, M: Map<&'w str>>(words: &'w [String], x: u64, rounds: u64) -> u
     times.enumerate().map(|(i, times)| (i as u64 % 1000 + 1) * times).sum()
 }
 
-/// Small numbers come more often.
+/// Small numbers are more frequent.
 fn drawn_below(most: u64, drawn: u64) -> u64 {
     drawn / 65536 % (most + 1)
 }
 
-/// So many words, and where the generator stands then.
+/// `count` words, and the state of the generator after them.
 pub fn drawn_words(seed: u64, count: u64) -> (Vec<String>, u64) {
     let mut x = seed;
     ((0..count).map(|_| key(next(&mut x)).to_string()).collect(), x)

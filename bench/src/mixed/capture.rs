@@ -1,4 +1,4 @@
-//! Captures, made for a run and gone after it.
+//! Captures, generated for a run and removed after it.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -9,15 +9,15 @@ use tidemill_support::traffic::{Plan, Truth};
 /// Its name in its folder.
 pub const CAPTURE: &str = "in.pcap";
 
-/// A capture that was made for this run, and goes with it.
+/// A capture generated for this run, removed on drop.
 pub struct Capture {
     folder: PathBuf,
-    /// What is in it.
+    /// Its true contents.
     pub truth: Truth,
 }
 
 impl Capture {
-    /// Makes one in a folder of its own.
+    /// Generates a capture in a folder of its own.
     ///
     /// # Errors
     /// It cannot be written.
@@ -31,12 +31,12 @@ impl Capture {
         Ok(Capture { truth: truth.map_err(failed)?, folder })
     }
 
-    /// The capture.
+    /// The path of the capture.
     pub fn file(&self) -> PathBuf {
         self.folder.join(CAPTURE)
     }
 
-    /// Where it lies, and what others write that read it.
+    /// Its folder, also for the output of its readers.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -44,7 +44,7 @@ impl Capture {
 
 impl Drop for Capture {
     fn drop(&mut self) {
-        // It lies in the folder for temporary files.
+        // It is in the folder for temporary files.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,5 +1,5 @@
-//! The program that shows what the whole is for, `examples/flows`, with a component for each flow:
-//! packets a CPU second, bytes of a flow, and the share of each part.
+//! The program that shows the purpose of the whole, `examples/flows`, with a component for each
+//! flow: packets per CPU second, bytes per flow, and the share of each part.
 //!
 //! | part | holds |
 //! |---|---|
@@ -7,11 +7,11 @@
 //! | `program` | the program, and the same without some of its parts |
 //! | `peers` | collectors of flows, as distributions have them |
 //!
-//! Captures are made when it runs, from a seed that is printed and that `--seed` repeats. Whoever
-//! reads one has to find what its maker counted. The share of a part is what less is needed without
+//! Captures are generated for each run, from a seed that is printed and that `--seed` repeats.
+//! Every reader must find the counts of the generator. The share of a part is the saving without
 //! it: the program is run without the rules that sum up, then also without components, and so on.
-//! Bytes of a flow are how far memory rises above what a capture of a hundred flows takes. Each run
-//! is a process of its own, but for `--small`.
+//! Bytes per flow are the increase of memory over a capture of a hundred flows. Each run is a
+//! process of its own, except with `--small`.
 
 mod capture;
 mod peers;
@@ -32,7 +32,7 @@ use program::{Isolation, Measurement, Variant};
 /// Its name.
 const BENCH: &str = "mixed";
 
-/// What captures are measured: name, flows, bytes of a packet at most.
+/// The measured captures: name, flows, maximum size of a packet.
 const CASES: [(&str, u32, u32); 4] = [
     ("100 flows", 100, 1500),
     ("10000 flows", 10_000, 1500),
@@ -43,7 +43,7 @@ const CASES: [(&str, u32, u32); 4] = [
 /// Measures all of it.
 ///
 /// # Errors
-/// Something does not run, or counts otherwise than the maker of the capture.
+/// A program does not run, or its counts differ from those of the generator.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let seed = extent.seed.unwrap_or_else(seed);
     report.note(&format!("captures are made with --seed {seed}"));
@@ -73,7 +73,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// One by the time.
+/// A seed derived from the time.
 fn seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since.as_nanos() as u64 >> 10
@@ -89,7 +89,7 @@ fn is_there(peer: &Peer, report: &mut Report) -> bool {
     }
 }
 
-/// What was measured on one capture, all taking turns.
+/// The figures for one capture, with all contenders in turns.
 struct Figures<'p> {
     /// By variant, the whole program first.
     ours: Vec<Vec<Measurement>>,
@@ -135,7 +135,7 @@ impl Figures<'_> {
         let mut rows = vec![row("tidemill", whole)];
         rows.extend(self.peers.iter().map(|(peer, seconds)| row(peer.name, seconds.clone())));
         report.case(&rows, Better::High);
-        // Each variant lacks one part more than the one before.
+        // Each variant lacks one part more than the previous one.
         let all_s = self.cpu_s(0);
         for (number, variant) in Variant::ALL.into_iter().enumerate() {
             let less_s = Variant::ALL.get(number + 1).map_or(0.0, |_| self.cpu_s(number + 1));

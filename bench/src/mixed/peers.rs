@@ -1,8 +1,8 @@
-//! Collectors of flows that read the same capture: softflowd, nfpcapd, argus.
+//! Flow collectors that read the same capture: softflowd, nfpcapd, argus.
 //!
-//! What each takes is the CPU time of its process, less that for a capture without packets. All of
-//! them keep flows of both directions as one, and none has rules or telemetry; that they have seen
-//! all packets is checked.
+//! The cost of each is the CPU time of its process, less that for a capture without packets. All of
+//! them treat both directions as one flow, and none has rules or telemetry; a check ensures that
+//! they have processed all packets.
 
 use std::fs;
 use std::path::Path;
@@ -14,29 +14,29 @@ use crate::tool;
 /// A collector.
 pub struct Peer {
     pub name: &'static str,
-    /// The command; `$IN` is the capture, and what it writes goes into the current folder.
+    /// The command; `$IN` is the capture, and output goes to the current folder.
     command: &'static str,
-    /// Where it says how many packets there were.
+    /// Where it reports the number of packets.
     count: Count,
     others: Others,
 }
 
-/// How a collector says what it has seen.
+/// How a collector reports its counts.
 enum Count {
-    /// It prints this before the number.
+    /// It prints this text before the number.
     Printed(&'static str),
-    /// `racount` reads it out of its file.
+    /// `racount` reads it from its file.
     Racount,
 }
 
-/// What becomes of packets that are not IP.
+/// The treatment of packets that are not IP.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Others {
     Counted,
     Ignored,
 }
 
-/// All of them, with 15 seconds without a packet as the end of a flow where that can be set.
+/// All peers, with an idle time of 15 seconds for flows where that can be set.
 pub const PEERS: [Peer; 3] = [
     Peer {
         name: "softflowd",
@@ -60,10 +60,10 @@ pub const PEERS: [Peer; 3] = [
 ];
 
 impl Peer {
-    /// Whether it is installed, and bash, which measures it.
+    /// Checks whether it is installed, and bash, which measures it.
     ///
     /// # Errors
-    /// What is not.
+    /// The missing program.
     pub fn is_there(&self) -> Result<(), String> {
         tool::said(Command::new("bash").args(["-c", "true"]), "bash")?;
         let mut look = Command::new("bash");
@@ -74,7 +74,7 @@ impl Peer {
     /// CPU seconds for a capture.
     ///
     /// # Errors
-    /// It fails, or has not seen all packets.
+    /// It fails, or has not processed all packets.
     pub fn measure(&self, capture: &Capture) -> Result<f64, String> {
         let truth = &capture.truth;
         let others = if self.others == Others::Counted { truth.others } else { 0 };
@@ -91,7 +91,7 @@ impl Peer {
         Ok((cpu_s - start_s).max(0.001))
     }
 
-    /// User and system time of the command and its threads, and what it prints.
+    /// The user and system time of the command and its threads, and its output.
     fn run(&self, input: &Path, folder: &Path) -> Result<(f64, String), String> {
         let out = folder.join(self.name);
         let failed = |error: std::io::Error| error.to_string();
@@ -108,7 +108,7 @@ impl Peer {
         }
     }
 
-    /// How many packets it says that there were.
+    /// The number of packets that it reports.
     fn seen(&self, said: &str, folder: &Path) -> Result<u64, String> {
         let counted;
         let said = match self.count {

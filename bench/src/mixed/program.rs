@@ -1,4 +1,4 @@
-//! The program of `examples/flows` through the door of the library, whole and without some parts.
+//! Runs the program of `examples/flows` through the library, whole and without some parts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ pub struct Measurement {
     pub peak_bytes: f64,
 }
 
-/// Where a run is measured.
+/// The process that is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Isolation {
     /// In this process.
     Inside,
-    /// In one of its own, whose memory nothing has used before.
+    /// A process of its own, with fresh memory.
     Process,
 }
 
@@ -45,7 +45,7 @@ impl Variant {
         Variant::WithoutTelemetry,
     ];
 
-    /// The name of the share of what the next one lacks: rules, components with what they tell the
+    /// The name of the share that the next variant lacks: rules, components and their input to
     /// rules, messages; the last has the graph only.
     pub fn share(self) -> &'static str {
         match self {
@@ -56,15 +56,15 @@ impl Variant {
         }
     }
 
-    /// How many of the cuts there are in it.
+    /// The number of cuts applied to it.
     fn cuts(self) -> usize {
         Variant::ALL.iter().position(|one| *one == self).unwrap_or(0)
     }
 
-    /// Runs it once. The whole program has to count what the maker of the capture has counted.
+    /// Runs it once. The counts of the whole program must be those of the generator.
     ///
     /// # Errors
-    /// It does not run, or counts otherwise.
+    /// It does not run, or its counts differ.
     pub fn measure(self, capture: &Capture, place: Isolation) -> Result<Measurement, String> {
         let folder = capture.folder();
         let said = match place {
@@ -88,7 +88,7 @@ impl Variant {
         Ok(Measurement { cpu_s, peak_bytes })
     }
 
-    /// Runs it on the capture in a folder: CPU seconds, bytes, and what it prints.
+    /// Runs it on the capture in a folder; prints CPU seconds, bytes, and its output.
     fn run(self, folder: &Path) -> Result<String, String> {
         let mut options = LoadOptions::default();
         options.defines.push(format!("CAPTURE=\"{}\"", folder.join(CAPTURE).display()));
@@ -111,7 +111,7 @@ impl Variant {
         Ok(format!("{} {} {}", measured.cpu_s, measured.peak_bytes, tape.text()))
     }
 
-    /// Its files, written beside the capture.
+    /// Writes its files beside the capture.
     fn files(self, folder: &Path) -> Result<Vec<PathBuf>, String> {
         let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flows");
         let names = ["flows.flow", "flows.olg", "flows.com", "telemetry.proto"];
@@ -128,7 +128,8 @@ impl Variant {
     }
 }
 
-/// Measures the variant of this number on the capture in a folder; what a process of its own says.
+/// Measures the variant of this number on the capture in a folder; returns the output of a process
+/// of its own.
 ///
 /// # Errors
 /// It does not run.
@@ -138,8 +139,8 @@ pub fn measure_in(variant: &str, folder: &str) -> Result<String, String> {
     variant.run(Path::new(folder))
 }
 
-/// What each variant lacks beside those before: in which file, from where to where, and what stands
-/// there instead.
+/// The cuts of each variant beyond the previous ones: the file, from where to where, and the
+/// replacement.
 const CUTS: [(&str, &str, &str, &str); 3] = [
     (
         "flows.olg",

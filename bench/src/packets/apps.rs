@@ -1,8 +1,8 @@
-//! Apps for measurements, written as anybody's would be.
+//! Apps for measurements, which use the public interface only.
 
 use tidemill_packet::app::{App, Bell, ConfigError, Fault, Io, Progress, Start};
 
-/// Packets of one breath at most, as the sources of the house have it.
+/// The maximum number of packets per breath, as in the sources of the catalogue.
 pub const BURST: usize = 256;
 
 tidemill_packet::declare! {

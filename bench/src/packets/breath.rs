@@ -1,8 +1,7 @@
-//! Breaths of graphs in which nothing happens, against the number of apps: a source that sleeps,
-//! and behind it a chain of apps and a sink, all without packets. In the cases `polled-N` all N
-//! apps are sources that must be asked in each breath whether there is anything, by a word of their
-//! own that may change at any time; in `called-N` they have no such word, and are called. The model
-//! on LuaJIT asks one word for all.
+//! Breaths of idle graphs, by the number of apps: a sleeping source, followed by a chain of apps
+//! and a sink, without packets. In the cases `polled-N` all N apps are sources that must be polled
+//! in each breath, by reading a word of their own that may change at any time; in `called-N` they
+//! have no such word, and are called. The model on LuaJIT polls one word for all.
 
 use tidemill_apps::mark::Touch;
 use tidemill_packet::app::{Config, Declared};
@@ -18,7 +17,7 @@ use crate::report::{Better, Report, Row};
 
 const APPS: [u64; 9] = [1, 2, 5, 10, 20, 60, 100, 300, 1000];
 
-/// Where the figures in print are from.
+/// The number of apps of published figures.
 const APPS_OF_PEERS: u64 = 5;
 
 const POLLED: [u64; 2] = [5, 60];
@@ -26,7 +25,7 @@ const POLLED: [u64; 2] = [5, 60];
 /// Measures all cases.
 ///
 /// # Errors
-/// An engine fails, or does something where there is nothing to do.
+/// An engine fails, or does work without packets.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let peers = Peers::new(extent, report);
     for apps in APPS {
@@ -53,7 +52,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
             let breaths = breaths(extent, apps) / 4;
             let mut contenders = ours(graph, apps, breaths);
             contenders.extend(peers.c("polled", apps, breaths));
-            // Of those that fall off the cliff a few breaths are enough.
+            // A few breaths are enough for contenders that fall off the cliff.
             let divisor = if apps > 20 { 20 } else { 1 };
             contenders.extend(peers.luajit(apps, (breaths / divisor).max(100), u64::MAX >> 12));
             let runs = if extent.small { 1 } else { 3 };
@@ -64,7 +63,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// How long a graph of a thousand apps takes to be configured, code and all.
+/// The time to configure a graph of a thousand apps, including its code.
 fn compile_time(extent: Extent) -> Result<Row, String> {
     let runs = if extent.small { 1 } else { 9 };
     let mut times = Vec::new();
@@ -78,13 +77,13 @@ fn compile_time(extent: Extent) -> Result<Row, String> {
     Ok(Row::median("breath", "1000", "tidemill", ("compile_ms", "ms"), times))
 }
 
-/// A second or so for the slower of us.
+/// A number of breaths that takes about a second in the slower engine of ours.
 fn breaths(extent: Extent, apps: u64) -> u64 {
     let most = if extent.small { 20_000 } else { 100_000_000 };
     most.min(5 * most / apps)
 }
 
-/// A rate as seconds for 100 million breaths, which is how it is in print.
+/// A rate converted to seconds for 100 million breaths, as published.
 fn seconds_of(row: &Row) -> Row {
     row.with(("cpu_s_1e8", "s"), 1e8 / row.value)
 }
@@ -97,7 +96,7 @@ fn ours(graph: fn(u64) -> Graph, apps: u64, breaths: u64) -> Vec<Contender<'stat
     OWN.into_iter().map(contender).collect()
 }
 
-/// A source that sleeps, apps, a sink: so many altogether.
+/// A sleeping source, apps and a sink: `apps` altogether.
 fn chain(apps: u64) -> Graph {
     let mut graph = Graph::new();
     let mut all = vec![graph.app("source", Still::declaration(), Config::new())];
@@ -131,7 +130,7 @@ fn sources(apps: u64, bell: bool) -> Graph {
 /// Breaths per CPU second.
 fn idle(own: Own, graph: Graph, breaths: u64) -> Result<f64, String> {
     let mut engine = own.engine(graph)?;
-    // Sources fall asleep in the first.
+    // Sources fall asleep in the first breath.
     engine.breathe();
     let before = engine.stats();
     let (seconds, rest) = cpu_seconds(|| engine.breathe_times(breaths));

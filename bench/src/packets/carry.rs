@@ -1,9 +1,9 @@
-//! Packets through graphs: a source, a Tee and two sinks; and chains of apps that each change a
+//! Packets through graphs: a source, a Tee and two sinks; and chains of apps that each modify a
 //! byte of the header. Packets are counted at the source and checked at the sinks.
 //!
-//! In `chain` all apps change the same byte. Our code has it in a register from the first to the
-//! last, and writes it where the packet arrives; in C each app goes to memory, also in the loop
-//! that is fused by hand, as elements do that know nothing of each other.
+//! In `chain` all apps modify the same byte. Our code keeps it in a register from the first to the
+//! last, and stores it where the packet arrives; in C each app accesses memory, also in the loop
+//! that is fused by hand, as independent elements do.
 
 use tidemill_apps::{mark::Touch, sink::Sink, source::Source, tee::Tee};
 use tidemill_packet::app::{Config, Declared};
@@ -53,7 +53,7 @@ pub fn chain(extent: Extent, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Ours on a graph, made for so many packets; each of `ends` has to carry them all.
+/// Ours on a graph that carries this number of packets; each of `ends` must receive them all.
 fn ours<'a>(
     graph: &'a dyn Fn(u64) -> Graph,
     packets: u64,

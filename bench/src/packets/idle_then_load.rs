@@ -1,7 +1,7 @@
-//! A graph that is idle first and loaded then, against one that is loaded from the start: what a
-//! compiler that watches the program may get wrong. Chains of apps as in `chain`; on LuaJIT the
-//! idle model, whose apps begin to work after a thousand breaths, or at once. `kept` is the share
-//! of the rate that is left.
+//! A graph that is idle first and loaded later, against one that is loaded from the start: a
+//! difficulty of compilers that observe the program. Chains of apps as in `chain`; on LuaJIT the
+//! idle model, whose apps start to work after a thousand breaths, or at once. `kept` is the share
+//! of the rate that remains.
 
 use tidemill_apps::mark::Touch;
 use tidemill_apps::sink::Sink;
@@ -46,7 +46,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         let (pairs, _) = all.as_chunks::<2>();
         let mut rows = Vec::new();
         for (who, [after, at_once]) in whos.into_iter().zip(pairs) {
-            // Neighbours in time: what disturbs one disturbs the other.
+            // Ratios of adjacent runs, which are disturbed alike.
             let ratios = after.iter().zip(at_once).map(|(after, at_once)| after / at_once);
             rows.push(Row::median(BENCH, &case, who, ("kept", ""), ratios.collect()));
             rows.push(row(BENCH, &case, who, after.clone()));
@@ -61,7 +61,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Packets per CPU second after so many idle breaths, which are not counted.
+/// Packets per CPU second after this number of idle breaths, which are not counted.
 fn ours<'a>(own: Own, apps: u64, idle: u64, packets: u64) -> Contender<'a> {
     let run = move || {
         let mut engine = own.engine(graph(apps, idle, packets))?;

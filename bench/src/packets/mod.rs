@@ -1,4 +1,4 @@
-//! Packet graphs: breaths without packets, packets through graphs, and what changes do to the rate.
+//! Packet graphs: idle breaths, packets through graphs, and the effect of changes on the rate.
 //!
 //! | part | measures |
 //! |---|---|
@@ -10,8 +10,9 @@
 //! | `apps` | sources and other apps for that |
 //! | `peers` | programs of other languages |
 //!
-//! Graphs are breathed in this process without the event loop: it would add one event per batch of
-//! breaths. All contenders of a case take turns, and each has to carry as many packets.
+//! Graphs are breathed in this process without the event loop, which would add one event per batch
+//! of breaths. All contenders of a case take turns, and each has to carry the same number of
+//! packets.
 
 mod apps;
 mod breath;
@@ -34,10 +35,10 @@ use tidemill_packet::graph::Graph;
 use crate::clock::cpu_seconds;
 use crate::report::Row;
 
-/// Breaths between two looks at how it stands, as the driver on the event loop has it.
+/// Breaths between two checks of progress, as in the driver on the event loop.
 const BATCH: u64 = 64;
 
-/// Which engine of ours.
+/// An engine of ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Own {
     Compiled,
@@ -73,7 +74,7 @@ fn join_all(graph: &mut Graph, apps: &[usize]) {
     }
 }
 
-/// Breathes until all packets have arrived; the CPU seconds. What is left undone is an error.
+/// Breathes until all packets have arrived; returns the CPU seconds. Unfinished work is an error.
 fn run_to_end(engine: &mut Engine) -> Result<f64, String> {
     let (seconds, rest) = cpu_seconds(|| {
         loop {
@@ -89,7 +90,7 @@ fn run_to_end(engine: &mut Engine) -> Result<f64, String> {
     }
 }
 
-/// What has arrived over a link, with everything in order: nothing dropped, nothing queued.
+/// The packets that arrived over a link, if nothing was dropped or is queued.
 fn arrived(engine: &Engine, link: &str) -> Result<u64, String> {
     let stats = engine.link_stats(link).ok_or_else(|| format!("no link `{link}`"))?;
     if stats.tx_drops + stats.queued > 0 || stats.rx_packets != stats.tx_packets {
@@ -98,7 +99,7 @@ fn arrived(engine: &Engine, link: &str) -> Result<u64, String> {
     Ok(stats.rx_packets)
 }
 
-/// All packets that were made have been freed, and no app has failed.
+/// Checks that all allocated packets have been freed, and no app has failed.
 fn in_order(engine: &mut Engine) -> Result<(), String> {
     if let Some(note) = engine.take_notes().first() {
         return Err(note.to_string());
@@ -109,13 +110,13 @@ fn in_order(engine: &mut Engine) -> Result<(), String> {
     }
 }
 
-/// A contender of a case: its name, and what measures it once.
+/// A contender of a case: its name, and the function that measures it once.
 struct Contender<'a> {
     who: String,
     run: Box<dyn FnMut() -> Result<f64, String> + 'a>,
 }
 
-/// What each contender comes to in each run; they take turns.
+/// The figures of each contender in each run; they take turns.
 fn figures(
     bench: &str,
     case: &str,
@@ -149,7 +150,7 @@ fn row(bench: &'static str, case: &str, who: &str, figures: Vec<f64>) -> Row {
     Row::median(bench, case, who, ("per_cpu_s", "1/s"), figures)
 }
 
-/// Expects this count.
+/// Checks a count.
 fn expect(count: u64, expected: u64) -> Result<(), String> {
     match count == expected {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! Peers that are programs: C by hand, and the idle model on LuaJIT.
+//! Peers that are programs: hand-written C, and the idle model on LuaJIT.
 //!
 //! A program prints CPU seconds and a count. C is compiled into the target folder when it is
 //! measured; LuaJIT is `luajit` on the path, as distributions have it.
@@ -11,14 +11,14 @@ use crate::extent::Extent;
 use crate::report::Report;
 use crate::tool;
 
-/// The peers there are.
+/// The available peers.
 pub struct Peers {
     c: Option<PathBuf>,
     luajit: bool,
 }
 
 impl Peers {
-    /// Builds and looks; who is not there is told.
+    /// Builds and finds peers; reports those that are missing.
     pub fn new(extent: Extent, report: &mut Report) -> Peers {
         if !extent.peers {
             return Peers { c: None, luajit: false };
@@ -35,7 +35,7 @@ impl Peers {
         Peers { c, luajit: there("luajit", luajit).is_some() }
     }
 
-    /// The two ways in C to this bench; a run gives packets or breaths per CPU second.
+    /// The two variants in C of this benchmark; a run gives packets or breaths per CPU second.
     pub fn c(&self, bench: &'static str, apps: u64, count: u64) -> Vec<Contender<'_>> {
         let Some(program) = &self.c else { return Vec::new() };
         let contender = |(who, way): (&str, &'static str)| Contender {
@@ -51,7 +51,7 @@ impl Peers {
         [("c-pointers", "pointers"), ("c-fused", "fused")].into_iter().map(contender).collect()
     }
 
-    /// The two ways on LuaJIT: of so many breaths the first are idle. A run gives breaths per CPU
+    /// The two variants on LuaJIT, with `idle` idle breaths first. A run gives breaths per CPU
     /// second.
     pub fn luajit(&self, apps: u64, breaths: u64, idle: u64) -> Vec<Contender<'_>> {
         if !self.luajit {
@@ -76,7 +76,7 @@ impl Peers {
 /// Compiles the program in C.
 fn build() -> Result<PathBuf, String> {
     let folder = tool::target("c")?;
-    // A name of its own: several may build at once, and none runs what another writes.
+    // A unique name: concurrent builds must not overwrite a running program.
     let program = folder.join(format!("flow-{}", std::process::id()));
     tool::cc(&program, "c/flow.c", &[])?;
     Ok(program)
@@ -85,7 +85,7 @@ fn build() -> Result<PathBuf, String> {
 impl Drop for Peers {
     fn drop(&mut self) {
         if let Some(program) = &self.c {
-            // A file in the target folder, at worst.
+            // At worst, a file stays in the target folder.
             let _ = std::fs::remove_file(program);
         }
     }

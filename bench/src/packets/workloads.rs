@@ -8,11 +8,11 @@
 //!                                                                              |
 //!                                                         end <- truncate <- tag
 //! ```
-//! 30 apps and 60 links, as a tunnel's end has them. The kinds are plain or tagged, IPv4 or IPv6,
-//! whole or in fragments: 16 with the directions. Reported is the kind that loses most.
+//! 30 apps and 60 links, as at the end of a tunnel. The kinds are plain or tagged, IPv4 or IPv6,
+//! whole or in fragments: 16 with the directions. The kind that loses most is reported.
 //!
-//! Both take turns, a few milliseconds each, so that a machine that is slower for a while is so for
-//! both; what a kind keeps is the median of some rounds.
+//! Both take turns, a few milliseconds each, so that a disturbance of the machine affects both; the
+//! share that a kind keeps is the median of some rounds.
 
 use tidemill_apps::join::Join;
 use tidemill_apps::mark::Touch;
@@ -41,18 +41,18 @@ const KINDS: usize = 8;
 const TOUCHES: usize = 4;
 const WAYS: usize = 9;
 
-/// Breaths between two looks at how far the traffic is, and packets that these bring at most.
+/// Breaths between two checks of progress, and the maximum number of packets that these carry.
 const BREATHS: u64 = 16;
 const LOOK: u64 = BREATHS * BURST as u64;
 
 /// Packets of one turn.
 const TURN: u64 = 4 * LOOK;
 
-/// Packets before steady traffic is measured: by then the pool has all that it needs, as that of
-/// the traffic that changes has.
+/// Packets before steady traffic is measured: by then the pool has reached its size, as that of
+/// changing traffic has.
 const WARM: u64 = 4 * LOOK;
 
-/// Bytes of a packet behind its headers, or of each of its fragments.
+/// Bytes of a packet after its headers, or of each of its fragments.
 const PAYLOAD: u16 = 96;
 
 /// Measures.
@@ -64,7 +64,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     for own in OWN {
         let mut phases = Vec::new();
         for kind in 0..2 * KINDS {
-            // As many packets as take so long, and so many that no look misses a phase.
+            // A number of packets that takes long enough, so that no check misses a phase.
             let trial = if extent.small { 512 } else { 500_000 };
             let rate = steady(own, Phase::new(kind, trial))?;
             phases.push(Phase::new(kind, ((rate * seconds) as u64 / 2 * 2).max(2 * LOOK)));
@@ -80,7 +80,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// What was carried, and in how much CPU time.
+/// The number of packets, and the CPU time for them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     packets: u64,
@@ -98,7 +98,7 @@ impl Pace {
     }
 }
 
-/// A phase of traffic that changes, and the same traffic steady.
+/// A phase of changing traffic, and the same traffic steady.
 #[derive(Clone, Copy, Debug, Default)]
 struct Both {
     changing: Pace,
@@ -111,7 +111,7 @@ impl Both {
     }
 }
 
-/// The phases with all their rounds.
+/// Reports the phases over all their rounds.
 fn tell(own: Own, rounds: usize, all: &[Vec<Both>], report: &mut Report) {
     let medians = |figure: fn(&Both) -> f64| -> Vec<f64> {
         all.iter().map(|rounds| median(rounds.iter().map(figure).collect())).collect()
@@ -144,7 +144,7 @@ struct Phase {
 }
 
 impl Phase {
-    /// With each number another direction than the one before, and another kind.
+    /// The phase of a number, whose direction and kind differ from those of the previous number.
     fn new(kind: usize, packets: u64) -> Phase {
         let is = |bit: usize| kind >> bit & 1 == 1;
         // A Gray code: `fragmented` changes with every second number.
@@ -177,20 +177,20 @@ impl Phase {
         frames.into_iter().map(|frame| format!("{ends}{tag}{frame}")).collect()
     }
 
-    /// How many whole packets leave the graph.
+    /// The number of whole packets that leave the graph.
     fn leaving(self) -> u64 {
         let joined = self.fragmented && !self.v6 && !self.tagged;
         if joined { self.packets / 2 } else { self.packets }
     }
 }
 
-/// The header of an IPv4 packet with so many bytes behind it, and these flags and offset. Nothing
-/// on the way looks at the checksum of what comes in.
+/// The header of an IPv4 packet with this payload length, flags and offset. No app checks the
+/// checksum of received packets.
 fn v4(payload: u16, fragment: &str) -> String {
     format!("4500{:04x}0007{fragment}401100000a0000010a000002", payload + 20)
 }
 
-/// The header of an IPv6 packet, likewise, and what comes next in it.
+/// The header of an IPv6 packet with this payload length and next header.
 fn v6(payload: u16, next: &str) -> String {
     let address = |last: u8| format!("20010db8{:022x}{last:02x}", 0);
     format!("60000000{payload:04x}{next}40{}{}", address(1), address(2))
@@ -258,7 +258,7 @@ fn way(graph: &mut Graph, direction: &str, traffic: usize, end: usize) {
     graph.link((truncate, "output"), (end, &named("truncate")));
 }
 
-/// Packets per CPU second if there is nothing else.
+/// Packets per CPU second of steady traffic alone.
 fn steady(own: Own, phase: Phase) -> Result<f64, String> {
     let mut engine = own.engine(graph(&[phase]))?;
     let seconds = run_to_end(&mut engine)?;
@@ -272,7 +272,7 @@ fn compared(own: Own, changing: &[Phase], steady: &[Phase]) -> Result<Vec<Both>,
     let mut course = Course::new(own, changing)?;
     let mut all = Vec::new();
     for (at, phase) in steady.iter().enumerate() {
-        // The last look of a phase sees packets of the next.
+        // The last check of a phase sees packets of the next.
         let alone = [Phase { packets: WARM + phase.packets + 2 * LOOK, ..*phase }];
         let mut other = Course::new(own, &alone)?;
         other.go(|other| other.sent >= WARM)?;
@@ -293,7 +293,7 @@ fn compared(own: Own, changing: &[Phase], steady: &[Phase]) -> Result<Vec<Both>,
     Ok(all)
 }
 
-/// Traffic on its way.
+/// Traffic in progress.
 struct Course<'p> {
     engine: Engine,
     phases: &'p [Phase],
@@ -309,7 +309,7 @@ impl Course<'_> {
         Ok(Course { engine, phases, phase: 0, sent: 0, finished: false })
     }
 
-    /// Goes on until it is enough, or to the end.
+    /// Breathes until the condition holds, or to the end.
     fn go(&mut self, enough: impl Fn(&Self) -> bool) -> Result<Pace, String> {
         let (sent, start) = (self.sent, cpu_time());
         while !self.finished && !enough(self) {
@@ -327,7 +327,7 @@ impl Course<'_> {
     }
 }
 
-/// In which phase the traffic is, and how many packets of that it has sent.
+/// The current phase of the traffic, and the number of packets sent in it.
 fn progress(engine: &Engine) -> Result<(usize, u64), String> {
     let counts = engine.app_stats("traffic").ok_or("there is no traffic")?;
     let count = |name: &str| counts.iter().find(|(other, _)| other == name).map(|one| one.1);
@@ -335,7 +335,7 @@ fn progress(engine: &Engine) -> Result<(usize, u64), String> {
     Ok((phase as usize, count("sent").unwrap_or(0)))
 }
 
-/// All packets have come to the end, once more each by way of the sample.
+/// Checks that all packets have arrived at the end, once more each through the sample.
 fn check(engine: &mut Engine, phases: &[Phase]) -> Result<(), String> {
     let expected: u64 = phases.iter().map(|phase| phase.leaving()).sum();
     let mut sums = [0, 0];
@@ -377,7 +377,7 @@ mod tests {
     fn a_phase_that_is_slower_is_seen() {
         let steady: Vec<Phase> = (0..4).map(|kind| Phase::new(kind, 4 * TURN)).collect();
         let mut changing = steady.clone();
-        // Whole and untagged; more bytes are more to copy.
+        // Whole and untagged; larger packets take longer to copy.
         changing[1].payload = 9000;
         for own in OWN {
             let all = compared(own, &changing, &steady).expect("runs");

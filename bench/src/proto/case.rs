@@ -1,10 +1,10 @@
-//! What is measured: a message of a schema.
+//! A case: a message of a schema.
 
 use std::path::{Path, PathBuf};
 
 use tidemill_wire::{MessageId, Schema};
 
-/// One message, and the schema that it is of.
+/// One message and its schema.
 pub struct Case {
     pub name: &'static str,
     pub schema: Schema,
@@ -13,11 +13,11 @@ pub struct Case {
     /// The message as a file, and its schema as a set of descriptors, for peers.
     pub path: PathBuf,
     pub set: PathBuf,
-    /// Two fields that stand in it.
+    /// Two fields that it contains.
     pub select: [&'static str; 2],
 }
 
-/// A file of data beside the sources.
+/// The path of a data file beside the sources.
 pub fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
 }

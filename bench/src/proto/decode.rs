@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `tidemill` | native, a sink that keeps the latest value of every field |
 //! | `tidemill-check` | native, no sink: the bytes are checked |
-//! | `tidemill-select` | native, two fields are wanted |
+//! | `tidemill-select` | native, two fields are selected |
 //! | `table`, `table-check` | the table decoder, likewise |
 //! | `c-walk` | the floor: a walk that skips everything, without a schema |
 //! | others | into messages |
@@ -20,7 +20,7 @@ use super::sinks::{Latest, Sum};
 use crate::extent::Extent;
 use crate::report::Report;
 
-/// What a new sink has been told in the end.
+/// Decodes into a new sink, and returns it.
 fn told<S: for<'a> Sink<'a> + Default>(
     decoder: &Decoder<'_>,
     message: MessageId,

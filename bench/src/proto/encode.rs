@@ -1,10 +1,10 @@
-//! Messages in memory into bytes, which are used again.
+//! Messages in memory to bytes, in a reused buffer.
 //!
 //! | who | what |
 //! |---|---|
 //! | `tidemill` | native |
 //! | `table` | the table encoder |
-//! | others | as they do it |
+//! | others | their own encoders |
 
 use std::hint::black_box;
 

@@ -1,15 +1,15 @@
-//! What the width of handles does to messages in memory: records whose strings, sub-messages and
-//! lists are named by 64 bits (`tidemill`, as the library has it), and the same by 32.
+//! The effect of the width of handles on messages in memory: records whose strings, sub-messages
+//! and lists are referred to by 64 bits (`tidemill`, as in the library), and the same by 32.
 //!
 //! | slot | 64 bits | 32 bits |
 //! |---|---|---|
-//! | string: its place in the input, its length | 16 | 8 |
-//! | sub-message: its place in the region | 8 | 4 |
-//! | list: its place in the region, length, capacity | 16 | 12 |
+//! | string: its offset in the input, its length | 16 | 8 |
+//! | sub-message: its offset in the region | 8 | 4 |
+//! | list: its offset in the region, length, capacity | 16 | 12 |
 //!
-//! Both are offsets, and one plain sink fills both after one native decoder, so that nothing but
-//! the width differs. It is not as quick as the library's own code that stores into its records,
-//! which is measured as `...-message`.
+//! Both are offsets, and one plain sink fills both after one native decoder, so that only the width
+//! differs. It is slower than the library's own code, which stores directly into its records, and
+//! is measured as `...-message`.
 
 use std::hint::black_box;
 
@@ -60,16 +60,16 @@ pub fn run(case: &Case, extent: Extent, report: &mut Report) -> Result<(), Strin
     Ok(())
 }
 
-/// What lies in a slot, or one after the other in a list.
+/// The contents of a slot, or of an element of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cell {
-    /// A number of so many bytes.
+    /// A number of this many bytes.
     Number(usize),
     Text,
     Record,
 }
 
-/// Where a field lies in the records of its message.
+/// The location of a field in the records of its message.
 #[derive(Clone, Copy)]
 struct Slot {
     at: usize,
@@ -78,7 +78,7 @@ struct Slot {
     cell: Cell,
     cell_bytes: usize,
     list: bool,
-    /// The message that it holds.
+    /// The message type of its values.
     of: usize,
 }
 
@@ -110,7 +110,7 @@ impl Shapes {
             let list_bytes = handle_bytes + 8;
             let bytes = |slot: &Slot| if slot.list { list_bytes } else { slot.cell_bytes };
             let mut order: Vec<usize> = (0..slots.len()).collect();
-            // What is aligned to 8 bytes comes first, then what is to 4, then to 1.
+            // By alignment: 8 bytes first, then 4, then 1.
             order.sort_by_key(|&at| std::cmp::Reverse((bytes(&slots[at])).trailing_zeros().min(3)));
             let mut end = header_bytes;
             for at in order {
@@ -155,13 +155,13 @@ struct Tree<'a, const H: usize> {
     shapes: &'a Shapes,
     input: &'a [u8],
     region: Vec<u8>,
-    /// The first byte of the region that is free.
+    /// The offset of the first free byte of the region.
     next: usize,
     /// The outermost record, and its message.
     root: (usize, usize),
     /// The records being filled, the innermost last.
     open: Vec<usize>,
-    /// The string being told.
+    /// The string being decoded.
     text: (usize, usize),
 }
 
@@ -208,7 +208,7 @@ impl<'a, const H: usize> Tree<'a, H> {
         at
     }
 
-    /// Where the next value of a field goes, and whether the field was there.
+    /// Where the next value of a field goes, and whether the field was set.
     #[inline]
     fn place(&mut self, slot: Slot) -> (usize, bool) {
         let record = *self.open.last().expect("a message is being filled");
@@ -269,7 +269,7 @@ impl<'a, const H: usize> Tree<'a, H> {
         Ok(())
     }
 
-    /// Something of every value.
+    /// A sum over parts of all values.
     fn sum(&self) -> u64 {
         let (record, message) = self.root;
         self.sum_of(record, &self.shapes.by_message[message])

@@ -15,13 +15,13 @@ use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 
 const FILES: usize = 100;
-/// Each has an entry of a map inside.
+/// Each contains an entry of a map.
 const MESSAGES_OF_A_FILE: usize = 50;
 
 /// Measures both.
 ///
 /// # Errors
-/// A schema is not what the texts say.
+/// A schema differs from its texts.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let texts: Vec<(String, String)> = (0..FILES).map(|at| (name(at), text(at))).collect();
     let names: Vec<&str> = texts.iter().map(|(name, _)| &**name).collect();
@@ -53,8 +53,8 @@ fn measure(
     Ok(Row::median("proto", case, "tidemill", ("cpu_ms", "ms"), figures))
 }
 
-/// All messages are there, their fields lead where they should, and the schema is written as the
-/// descriptors that the first one was.
+/// Checks that all messages are present and their fields refer to the right types, and that the
+/// schema is written as the descriptors of the first one.
 fn check(schema: &Schema, set: &[u8]) -> Result<(), String> {
     let wrong = |what: &str| Err(format!("the schema of many messages: {what}"));
     if schema.messages().len() != FILES * MESSAGES_OF_A_FILE * 2 {
@@ -84,12 +84,12 @@ fn name(file: usize) -> String {
     format!("load/file{file}.proto")
 }
 
-/// The file that another imports, the first one itself.
+/// The file imported by another, which is the first one for itself.
 fn before(file: usize) -> usize {
     file.saturating_sub(1)
 }
 
-/// The messages that one refers to, in its own file and in the one before.
+/// The messages that one refers to, in its own file and in the previous one.
 fn targets(file: usize, message: usize) -> (usize, usize) {
     ((message * 7 + file) % MESSAGES_OF_A_FILE, (message * 11 + 3) % MESSAGES_OF_A_FILE)
 }

@@ -1,12 +1,12 @@
-//! Bytes into messages in memory.
+//! Bytes to messages in memory.
 //!
 //! | who | what |
 //! |---|---|
-//! | `tidemill` | native, a message used again whose strings stay in the input |
-//! | `tidemill-copied` | native, a message used again, strings are copied |
+//! | `tidemill` | native, a reused message whose strings stay in the input |
+//! | `tidemill-copied` | native, a reused message, strings are copied |
 //! | `table`, `table-copied` | the table decoder, likewise |
 //! | `table-new` | the table decoder, a new message each time |
-//! | others | as they do it |
+//! | others | their own messages |
 
 use std::hint::black_box;
 

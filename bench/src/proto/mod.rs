@@ -1,4 +1,4 @@
-//! Messages of the Protocol Buffers benchmark, in millions of bytes a CPU second.
+//! Messages of the Protocol Buffers benchmark, in MB per CPU second.
 //!
 //! | case | what |
 //! |---|---|
@@ -76,7 +76,7 @@ fn speed_messages() -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-/// Messages that are made from a seed. Peers find them as files.
+/// Messages generated from a seed. Peers read them from files.
 fn made_messages(extent: Extent) -> Result<Vec<Case>, String> {
     let folder = tool::target("made-messages")?;
     let write = |path: &Path, bytes: &[u8]| {

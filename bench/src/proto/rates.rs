@@ -1,4 +1,4 @@
-//! What each contender came to, round after round.
+//! The rates of each contender over all rounds.
 
 use super::case::Case;
 use super::peers::{Peers, What};
@@ -6,19 +6,19 @@ use crate::clock::cpu_seconds;
 use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 
-/// Rates by contender, in the order in which they first came.
+/// Rates by contender, in the order of their first measurement.
 pub struct Rates {
     bytes: usize,
-    /// How often a message is taken in a run.
+    /// The number of passes over a message in a run.
     passes: usize,
     runs: usize,
     all: Vec<(&'static str, Vec<f64>)>,
-    /// Peers that failed this case, and how. Their rates are not shown.
+    /// Peers that failed this case, and why. Their rates are not shown.
     failed: Vec<(&'static str, String)>,
 }
 
 impl Rates {
-    /// For messages of so many bytes.
+    /// For messages of `bytes` bytes.
     pub fn new(bytes: usize, extent: Extent) -> Rates {
         let (volume, runs) = if extent.small { (1 << 17, 1) } else { (150 << 20, 5) };
         Rates { bytes, passes: volume / bytes + 1, runs, all: Vec::new(), failed: Vec::new() }
@@ -29,10 +29,10 @@ impl Rates {
         0..self.runs
     }
 
-    /// Measures `work`, which is false where its result is wrong.
+    /// Measures `work`, which returns false if its result is wrong.
     ///
     /// # Errors
-    /// It was.
+    /// The result was wrong.
     pub fn measure(
         &mut self,
         who: &'static str,
@@ -44,7 +44,8 @@ impl Rates {
         good.then_some(()).ok_or_else(|| format!("{who}: a pass gave another result"))
     }
 
-    /// Measures the peers that do this. A peer that fails is left out of this case from then on.
+    /// Measures the peers that support this. A peer that fails is left out of this case from then
+    /// on.
     pub fn measure_peers(&mut self, case: &Case, peers: &Peers, what: What) {
         for peer in peers.all().filter(|peer| peer.does(case, what)) {
             if self.failed.iter().any(|(who, _)| *who == peer.name()) {

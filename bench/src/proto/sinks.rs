@@ -1,4 +1,4 @@
-//! Sinks that are told every value: one to compare by, one to measure by.
+//! Sinks that receive every value: one to compare decoders, one to measure them.
 
 use tidemill_wire::{FieldId, Flow, Sink};
 
@@ -69,7 +69,7 @@ macro_rules! sink {
     };
 }
 
-/// Adds up every value, to compare decoders by. Each value waits for the one before.
+/// Sums up every value, to compare decoders. Each step depends on the previous one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sum {
     fields: u64,
@@ -80,7 +80,7 @@ impl Sum {
     #[inline]
     fn number(&mut self, field: FieldId, value: u64) -> Flow {
         self.fields += 1;
-        // The order counts, too.
+        // The sum depends on the order.
         self.sum = self.sum.rotate_left(7) ^ value.wrapping_add(field.index() as u64);
         Ok(())
     }
@@ -92,10 +92,10 @@ impl Sum {
 
 sink!(Sum);
 
-/// Fields that the schema of the benchmark has, and more.
+/// More than the fields of the benchmark's schema.
 const FIELDS: usize = 512;
 
-/// Keeps the latest value of every field: a number, or where a text is and how long.
+/// Keeps the latest value of every field: a number, or the place and length of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Latest(Box<[(u64, u64); FIELDS]>);
 

@@ -1,5 +1,5 @@
-//! Datagrams between two nodes of this process over the loopback, as a fleet sends and takes them:
-//! through the peers of `fabric`, the guard, if there is a key, and the host's sockets.
+//! Datagrams between two nodes of this process over the loopback, as in a fleet: through the peers
+//! of `fabric`, the guard, if there is a key, and the host's sockets.
 
 use tidemill_event::{Endpoint as Socket, Host, Os, Transport};
 use tidemill_fabric::counters::{Count, Counters};
@@ -13,7 +13,7 @@ use crate::clock::cpu_time;
 
 const PROGRAM: u64 = 7;
 
-/// Whether there is a key.
+/// Whether datagrams are sealed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Seal {
     Without,
@@ -36,7 +36,7 @@ struct HostPort<'a> {
 
 impl Port for HostPort<'_> {
     fn send(&mut self, route: &str, datagram: &[u8]) {
-        // What is lost is missed at the end.
+        // A lost datagram is detected at the end.
         let _ = self.host.send(self.socket, route, datagram);
     }
 
@@ -80,7 +80,7 @@ impl Node {
         });
     }
 
-    /// Takes what has come; adds the bytes of the messages in it, one by one.
+    /// Receives pending datagrams; adds up the bytes of their messages.
     fn receive(&mut self, host: &mut Os, buffer: &mut [u8], sum: &mut u64) -> Result<(), String> {
         loop {
             let now_ns = host.now().0;
@@ -107,17 +107,17 @@ impl Node {
     }
 }
 
-/// Datagrams a CPU second out and in.
+/// Datagrams per CPU second out and in.
 ///
 /// # Errors
-/// Something does not arrive, or not as it was sent.
+/// A message does not arrive, or not as it was sent.
 pub fn measure(bytes: usize, seal: Seal, bursts: u64, burst: u64) -> Result<[f64; 2], String> {
     let mut host = Os::new().map_err(|error| error.to_string())?;
     let mut from = Node::new(&mut host, seal, 1)?;
     let mut to = Node::new(&mut host, seal, 2)?;
     let mut buffer = vec![0; 1 << 16];
     let (name, mut field, mut sum) = (to.name.clone(), field(bytes), 0);
-    // The session is made before.
+    // Establishes the session first.
     from.send(&mut host, &name, &field);
     for _ in 0..8 {
         to.receive(&mut host, &mut buffer, &mut sum)?;
@@ -143,7 +143,7 @@ pub fn measure(bytes: usize, seal: Seal, bursts: u64, burst: u64) -> Result<[f64
     Ok([out_s, in_s].map(|cpu_s| count as f64 / cpu_s))
 }
 
-/// A content as the field of an envelope that holds it.
+/// The field of an envelope that holds a content.
 fn field(bytes: usize) -> Vec<u8> {
     let mut field = vec![3 << 3 | 2];
     let mut length = bytes;

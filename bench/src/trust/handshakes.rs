@@ -1,4 +1,4 @@
-//! Handshakes, and what the first message of a stranger costs.
+//! Handshakes, and the cost of the first message of a stranger.
 
 use tidemill_fabric::counters::Count;
 use tidemill_fabric::seal::{COOKIE_FROM, INITIATION_BYTES};
@@ -14,7 +14,7 @@ const SERVER: &str = "server:1";
 /// Measures all of it.
 ///
 /// # Errors
-/// A handshake does not come to its end, or a stranger gets on.
+/// A handshake does not complete, or a stranger is accepted.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let (count, messages, runs) = if extent.small { (20, 200, 1) } else { (1000, 20_000, 7) };
     for (case, decoys) in [("handshake", 0), ("handshake cookie", COOKIE_FROM)] {
@@ -36,7 +36,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// A node with so many handshakes that others began and did not go on with.
+/// A node with this number of half-open handshakes.
 fn server(decoys: usize) -> Result<Node, String> {
     let mut server = Node::new(SERVER, KEY, 1)?;
     for number in 0..decoys {
@@ -54,7 +54,7 @@ fn first_message(key: &str, number: u64) -> Result<Vec<u8>, String> {
     member.wire.sent.pop().ok_or_else(|| "it sends nothing".to_owned())
 }
 
-/// Handshakes a CPU second, both sides counted.
+/// Handshakes per CPU second, counting both sides.
 fn rate(count: u64, decoys: usize) -> Result<f64, String> {
     let mut server = server(decoys)?;
     let names: Vec<String> = (0..count).map(|number| format!("c{number}:1")).collect();
@@ -73,7 +73,7 @@ fn rate(count: u64, decoys: usize) -> Result<f64, String> {
     Ok(count as f64 / cpu_s)
 }
 
-/// A content from a client that the server does not know; whether it arrives.
+/// Sends a content from an unknown client to the server; returns whether it arrives.
 fn shake(name: &str, client: &mut Node, server: &mut Node) -> bool {
     client.send(SERVER, b"hello");
     let mut arrived = false;
@@ -87,7 +87,7 @@ fn shake(name: &str, client: &mut Node, server: &mut Node) -> bool {
     arrived
 }
 
-/// Nanoseconds of one message of that kind.
+/// Nanoseconds per message of this kind.
 fn cost(kind: &str, counted: Count, count: u64) -> Result<f64, String> {
     let mut server = server(COOKIE_FROM)?;
     let mut message = match kind {

@@ -1,9 +1,10 @@
-//! What sealing costs: datagrams out and in over the loopback, without key and with one, beside a
-//! loop in C over the same sockets with the cipher of OpenSSL; handshakes; what strangers cost.
+//! The cost of sealing: datagrams out and in over the loopback, without key and with one, compared
+//! with a loop in C over the same sockets with the cipher of OpenSSL; handshakes; the cost of
+//! strangers.
 //!
-//! Both sides are in one process and take turns, so the time of each is told apart: `out` is all
+//! Both sides are in one process and alternate, so that each is measured separately: `out` is all
 //! from a content to the socket, `in` all from the socket to the content. The kernel does its
-//! receiving part as datagrams are sent, and so it is in `out`, for the peer as well.
+//! receiving part as datagrams are sent, so it is in `out`, for the peer as well.
 
 mod door;
 mod handshakes;
@@ -16,16 +17,16 @@ use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 use crate::tool;
 
-/// Bytes of a content; the second fills a sealed datagram but for the heads.
+/// Sizes of contents; the second fills a sealed datagram except for the heads.
 const CONTENT_BYTES: [usize; 2] = [64, 1100];
 
-/// Contents sent before their receiver has its turn: as many as a socket keeps of the long ones.
+/// Contents sent before their receiver runs: as many of the long ones as a socket buffers.
 const BURST: u64 = 64;
 
 /// Measures all of it.
 ///
 /// # Errors
-/// Something does not arrive, or not as it was sent.
+/// A message does not arrive, or not as it was sent.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let (bursts, runs) = if extent.small { (20, 1) } else { (2000, 7) };
     let peer = match extent.peers.then(build_peer) {

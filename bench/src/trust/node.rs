@@ -5,14 +5,14 @@ use tidemill_fabric::seal::keys::{FleetKeys, Identity};
 use tidemill_fabric::seal::{Carrier, Config, Context, Guard, NoEntropy, Port};
 use tidemill_stdx::rng::Rng;
 
-/// The key of the fleet, and one that is not.
+/// The key of the fleet, and another one.
 pub const KEY: &str = "0123abcd";
 pub const OTHER_KEY: &str = "3210abcd";
 
-/// Peers that a guard has room for.
+/// The maximum number of peers of a guard.
 const PEERS_MAX: usize = 1 << 16;
 
-/// A port that keeps what is sent.
+/// A port that stores sent datagrams.
 pub struct Wire {
     pub random: Rng,
     pub sent: Vec<Vec<u8>>,
@@ -29,7 +29,7 @@ impl Port for Wire {
     }
 }
 
-/// Fills bytes; keys of a benchmark may be guessed.
+/// Fills bytes; keys of a benchmark may be guessable.
 pub fn fill(random: &mut Rng, bytes: &mut [u8]) {
     for chunk in bytes.chunks_mut(8) {
         chunk.copy_from_slice(&random.next_u64().to_le_bytes()[..chunk.len()]);
@@ -39,7 +39,7 @@ pub fn fill(random: &mut Rng, bytes: &mut [u8]) {
 /// A guard; `number` seeds its identity.
 ///
 /// # Errors
-/// The key is none.
+/// The key is invalid.
 pub fn guard(name: &str, key: &str, number: u64) -> Result<Guard, String> {
     let keys = FleetKeys::parse(&key.repeat(8)).map_err(|_| "no key")?;
     let mut private = [0; 32];
@@ -74,7 +74,7 @@ impl Node {
         guard.send(to, content, &mut Context { now_ns: 0, port: wire, counters });
     }
 
-    /// Takes a datagram; whether a content is in it.
+    /// Receives a datagram; returns whether it holds a content.
     pub fn receive(&mut self, route: &str, bytes: &mut [u8]) -> bool {
         let Node { guard, wire, counters } = self;
         let mut context = Context { now_ns: 0, port: wire, counters };

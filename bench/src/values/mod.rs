@@ -1,8 +1,8 @@
-//! Creating values under five ways to own memory, and what a node at rest creates.
+//! Creating values under five ways to own memory, and the values created by an idle node.
 //!
-//! The experiment of the notes on P2's runtime (table 1, figures 1 and 2): fill an array of 5000
-//! again and again with new values, and take the time of one creation, with the destruction of
-//! the value it replaces.
+//! The experiment of the notes on P2's runtime (table 1, figures 1 and 2): fills an array of 5000
+//! repeatedly with new values, and measures the time of one creation, including the destruction of
+//! the replaced value.
 //!
 //! * `tidemill`: flat encodings in a region that is cleared as a whole, as turns do it;
 //! * `shared`: a counted pointer to a value on the heap, as P2 had it;
@@ -22,7 +22,7 @@ use tidemill_relation::{TupleBuf, Value};
 
 const SLOTS: usize = 5000;
 
-/// A value as the other ways hold it: every long part is an object of its own.
+/// A value in the other ways: every long part is an object of its own.
 #[derive(Clone, Debug, PartialEq)]
 enum Boxed {
     Null,
@@ -85,7 +85,7 @@ impl Kind {
 
 const TEXTS: [&str; 3] = ["localhost:10000", "localhost:10001", "a text of some thirty letters"];
 
-/// Runs `fills` fills and returns a check sum of what the slots hold at the end.
+/// Runs `fills` fills and returns a check sum of the final slots.
 type Way = fn(Kind, usize) -> usize;
 
 const WAYS: [(&str, Way); 5] = [
@@ -128,7 +128,7 @@ fn raw(kind: Kind, fills: usize) -> usize {
     let mut slots: Vec<Box<Boxed>> = (0..SLOTS).map(|_| Box::new(Boxed::Null)).collect();
     for _ in 0..fills {
         for (i, slot) in slots.iter_mut().enumerate() {
-            // A new object each time is the point; the old one is freed.
+            // Allocates a new object on purpose; the old one is freed.
             drop(std::mem::replace(slot, Box::new(kind.boxed(i))));
         }
         black_box(&slots);
@@ -141,7 +141,7 @@ fn copies(kind: Kind, fills: usize) -> usize {
     for _ in 0..fills {
         for (i, slot) in slots.iter_mut().enumerate() {
             let made = Box::new(kind.boxed(i));
-            // Handing on to an owner that must hold it too.
+            // Copies, as the new owner must hold it too.
             drop(std::mem::replace(slot, Box::new(black_box(&made).as_ref().clone())));
         }
         black_box(&slots);
@@ -149,7 +149,7 @@ fn copies(kind: Kind, fills: usize) -> usize {
     slots.len()
 }
 
-/// A heap of objects that are found again by marking from the slots.
+/// A heap of objects that are found by marking from the slots.
 #[derive(Default)]
 struct Heap {
     objects: Vec<Option<Boxed>>,
@@ -220,7 +220,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
 }
 
 /// The notes' figure 2: for each period, the cost of marking one object below which collecting is
-/// cheaper than counting, beside what marking costs here.
+/// cheaper than counting, beside the cost of marking here.
 fn marking_against_counting(extent: Extent, report: &mut Report) {
     let objects = if extent.small { 2_500 } else { 250_000 };
     let mut heap = Heap::default();

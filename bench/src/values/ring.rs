@@ -1,4 +1,4 @@
-//! What a robust-ring node at rest creates, deletes and assigns, second by second.
+//! The values that an idle robust-ring node creates, deletes and assigns, second by second.
 //!
 //! The experiment of the notes' figure 1: three nodes of the robust ring, one of them watched;
 //! towards the end the other two are killed. A value is created when a strand derives the tuple

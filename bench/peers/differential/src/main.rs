@@ -1,11 +1,11 @@
 //! The workloads of `bench datalog` in differential dataflow, with one worker.
 //!
-//! `PROGRAM KEYS FOLDER` reads the relations of a program from CSV files in a folder and prints
-//! how many tuples there are at the fixed point, the CPU seconds that this took, and those with
-//! the reading. If the folder has changes of the edges (`off.csv`, `on.csv`), it goes on: all of
-//! them at once, then each edge of `single.csv` put in and taken out by itself. It prints the
-//! tuples and CPU seconds of the first, then the tuples and those of the mean edge put in and
-//! taken out.
+//! `PROGRAM KEYS FOLDER` reads the relations of a program from CSV files in a folder and prints the
+//! number of tuples at the fixed point, the CPU seconds to reach it, and those including the
+//! reading. If the folder has changes of the edges (`off.csv`, `on.csv`), it continues: all of them
+//! at once, then each edge of `single.csv` inserted and deleted by itself. It prints the tuples and
+//! CPU seconds of the first, then the tuples and the mean CPU seconds of inserting and deleting an
+//! edge.
 
 mod dataflows;
 mod facts;

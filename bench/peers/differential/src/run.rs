@@ -1,4 +1,4 @@
-//! Dataflows fed with facts, and stepped until they are done.
+//! Feeds facts to dataflows, and steps them to the fixed point.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -19,7 +19,7 @@ fn cpu_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Counts what a dataflow holds at the end.
+/// Counts the tuples of a dataflow at the end.
 #[derive(Clone, Default)]
 struct Count {
     tuples: Rc<Cell<isize>>,
@@ -34,7 +34,7 @@ impl Count {
     }
 }
 
-/// Lets a time pass for some inputs.
+/// Advances some inputs by a time.
 fn pass<D: differential_dataflow::Data>(
     worker: &mut Worker,
     inputs: &mut [&mut InputSession<u64, D, isize>],
@@ -61,7 +61,7 @@ where
     closure_of::<K, K>(folder, edge);
 }
 
-/// The closure over nodes that are made of some columns.
+/// The closure over nodes that consist of some columns.
 pub fn closure_of<K, N>(folder: &Folder, edge: impl Fn(&[K]) -> (N, N) + Copy)
 where
     K: FromStr<Err: Debug>,
@@ -93,11 +93,11 @@ where
     });
 }
 
-/// What happens to the edges after the fixed point.
+/// The changes of edges after the fixed point.
 struct Changes<N> {
     off: Vec<(N, N)>,
     on: Vec<(N, N)>,
-    /// Each is put in and taken out by itself.
+    /// Each is inserted and deleted by itself.
     single: Vec<(N, N)>,
 }
 

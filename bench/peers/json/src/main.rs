@@ -1,7 +1,7 @@
 //! JSON libraries that read into structures made for the type, and write from them.
 //!
 //! `tidemill-bench-json FILE ROUNDS RUNS` prints rows `WHO decode|encode|plain MB_PER_S`: medians
-//! over CPU time. Each result is checked: what is written is what was read.
+//! over CPU time. Each result is checked: the output equals the input.
 
 use std::hint::black_box;
 
@@ -84,7 +84,7 @@ fn main() {
     case.row("sonic-rs", "decode", || {
         black_box(sonic_rs::from_slice::<Order>(black_box(&case.bytes)).expect("an order"));
     });
-    // It changes its input, which must be copied.
+    // It modifies its input, which must be copied.
     let mut copy = Vec::new();
     case.row("simd-json", "decode", || {
         copy.clear();
@@ -107,7 +107,7 @@ fn main() {
         simd_json::to_writer(&mut out, black_box(&order)).expect("text");
         black_box(&out);
     });
-    // Without structures: what is read is only looked at.
+    // Without structures: the input is only parsed.
     case.row("serde_json", "plain", || {
         black_box(serde_json::from_slice::<IgnoredAny>(black_box(&case.bytes)).expect("text"));
     });

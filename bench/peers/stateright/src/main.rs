@@ -1,8 +1,8 @@
 //! Counts the states of a model with stateright: `MODEL SIZE`. Prints states, CPU seconds, and the
-//! most memory that the search took, in bytes.
+//! peak memory of the search in bytes.
 //!
-//! The models are those of the rules in `tests/explore`: nodes that work off what follows from a
-//! message at once, and a network of single messages without an order.
+//! The models are those of the rules in `tests/explore`: nodes that complete all turns that follow
+//! from a message at once, and a network of single unordered messages.
 
 use std::fs;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 use stateright::{Checker, Model, Property};
 
-/// What happens at a node.
+/// An input of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Message {
     Start,
@@ -24,7 +24,7 @@ enum Message {
     Learn { ballot: u8, from: u8, value: u8 },
 }
 
-/// What a node holds; each model uses a part of it.
+/// The state of a node; each model uses a part of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Node {
     voted: Vec<u8>,
@@ -33,7 +33,7 @@ struct Node {
     promised: u8,
     accepted: (u8, u8),
     proposals: Vec<(u8, u8)>,
-    /// Ballot, acceptor, what it had accepted before, and the value of that.
+    /// Ballot, acceptor, the previously accepted ballot, and its value.
     answers: Vec<(u8, u8, u8, u8)>,
     /// Ballot, acceptor, value.
     learned: Vec<(u8, u8, u8)>,
@@ -49,23 +49,23 @@ struct State {
     network: Network,
 }
 
-/// A message reaches its node; where coins are flipped, this is how they fall.
+/// A message reaches its node, with the result of a random choice, if there is one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Deliver {
     message: (u8, Message),
     coin: bool,
 }
 
-/// Which model, and how large it is.
+/// A model and its size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Protocol {
-    /// So many take part.
+    /// The number of participants.
     Commit(u8),
-    /// So many ballots, each of another proposer.
+    /// The number of ballots, each of another proposer.
     Paxos(u8),
 }
 
-/// Puts a value into a sorted vector, if it is not there; whether it was not.
+/// Inserts a value into a sorted vector; returns whether it is new.
 fn insert<T: Ord>(values: &mut Vec<T>, value: T) -> bool {
     match values.binary_search(&value) {
         Ok(_) => false,
@@ -77,7 +77,7 @@ fn insert<T: Ord>(values: &mut Vec<T>, value: T) -> bool {
 }
 
 impl Protocol {
-    /// What a node does with a message.
+    /// Handles a message at a node.
     fn handle(self, at: u8, node: &mut Node, message: Message, coin: bool) -> Network {
         let Protocol::Commit(size) = self else { return self.handle_paxos(at, node, message) };
         let all = |message: Message| (1..=size).map(|to| (to, message)).collect();

@@ -1,10 +1,9 @@
-//! The cases of the component benchmarks as a tokio programmer writes them: a task for each
-//! activity, bounded channels between them.
+//! The cases of the component benchmarks in the style of tokio: a task for each activity, bounded
+//! channels between them.
 //!
 //! Usage: `peer THREADS CASE PARAMETERS`, THREADS 1 for the scheduler of one thread; cases are
-//! `ring NODES ROUNDS`, `prodcons PRODUCERS CONSUMERS ITEMS`, `sieve LIMIT`,
-//! `spin ACTIVITIES LOOPS`, `spawn COUNT`. Prints one JSON object: what was measured, and the
-//! result.
+//! `ring NODES ROUNDS`, `prodcons PRODUCERS CONSUMERS ITEMS`, `sieve LIMIT`, `spin ACTIVITIES
+//! LOOPS`, `spawn COUNT`. Prints one JSON object: the figures, and the result.
 #![forbid(unsafe_code)]
 
 mod prodcons;
@@ -19,10 +18,10 @@ use std::time::Instant;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::{Builder, Runtime};
 
-/// How many messages wait in a channel between two activities: as many as in ours.
+/// The capacity of a channel between two activities, as in ours.
 const SLOTS: usize = 4;
 
-/// What a case comes to: hops, a sum, a count.
+/// The result of a case: hops, a sum, a count.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! The sum of what producers send consumers through a buffer of 10.
+//! The sum of the items that producers send to consumers through a buffer of 10.
 
 use tokio::sync::mpsc;
 

@@ -22,7 +22,7 @@ pub async fn run(limit: u64) -> Result<u64> {
     counted.recv().await.ok_or_else(|| "no count".into())
 }
 
-/// Boxed, for it starts its like.
+/// Boxed, as it is recursive.
 fn filter(
     mut inbox: Receiver<u64>,
     position: u64,
@@ -44,7 +44,7 @@ fn filter(
                 return;
             }
         }
-        // Nobody is left to tell if these fail.
+        // If these fail, the receivers have ended.
         let _ = match next {
             Some(next) => next.send(0).await,
             None => primes.send(position).await,

@@ -1,12 +1,12 @@
-//! Tasks that wait for a message on a channel of their own: how many answer when they get it, and
-//! how many bytes each had cost.
+//! Tasks that wait for a message on a channel of their own: the number of answers, and the memory
+//! of each task.
 
 use tokio::sync::mpsc::{Sender, channel};
 
 use crate::{Result, SLOTS};
 
 pub async fn run(count: u64) -> Result<(u64, f64)> {
-    // The list of the clients does not count: it is in memory before.
+    // Allocated before the measurement, so the list of clients does not count.
     let mut outboxes: Vec<Option<Sender<u64>>> = Vec::new();
     outboxes.resize_with(count as usize, || None);
     let (answers, mut answered) = channel(SLOTS);
@@ -16,7 +16,7 @@ pub async fn run(count: u64) -> Result<(u64, f64)> {
         *outbox = Some(sender);
         let answers = answers.clone();
         tokio::spawn(async move {
-            // Nobody is left to tell if these fail.
+            // If these fail, the receivers have ended.
             let _ = answers.send(0).await;
             if let Some(x) = inbox.recv().await {
                 let _ = answers.send(x).await;

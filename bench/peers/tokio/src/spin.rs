@@ -1,9 +1,9 @@
-//! Hot loops, and the sum of what they come to. As every task of tokio that computes for long,
-//! each lets others run now and then: without, one loop would hold up the others to its end.
+//! Hot loops, and the sum of their results. As in every computing task of tokio, each yields now
+//! and then: without, one loop would block the others to its end.
 
 use crate::Result;
 
-/// Steps between two offers to others: some 0.1 ms.
+/// Steps between two yields: some 0.1 ms.
 const SLICE: u64 = 65_536;
 
 pub async fn run(activities: u64, loops: u64) -> Result<u64> {

@@ -1,4 +1,4 @@
-//! Where the packets of `kernels` come from, and where they go.
+//! The source and sink of `kernels`.
 
 use tidemill_packet::app::{App, Fault, Io, Progress, Start};
 
@@ -75,13 +75,13 @@ pub struct Read {
     seen: u64,
 }
 
-/// Bytes that are read of each packet.
+/// The number of bytes read of each packet.
 const READ: usize = 56;
 
-/// Odd, with bits everywhere.
+/// An odd constant with well-mixed bits.
 const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// All of a packet, and of those before it in order: as `digest` of `bench/peers/c/trace.h`.
+/// A digest of a packet and those before it, in order: as `digest` of `bench/peers/c/trace.h`.
 fn digest(sum: u64, bytes: &[u8]) -> u64 {
     bytes.chunks(8).fold((sum ^ bytes.len() as u64).wrapping_mul(ODD), |sum, chunk| {
         let mut word = [0; 8];

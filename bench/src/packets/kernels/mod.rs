@@ -1,9 +1,9 @@
-//! What a kernel costs that is defined in a `.flow` file: `kernels`.
+//! The cost of a kernel defined in a `.flow` file: `kernels`.
 //!
 //! Packets of a trace ([`Trace`]: sizes and headers change from packet to packet) are copied into
-//! packets of the engine, go through one kernel, and a sink reads their first bytes. The same goes
-//! on without the kernel, in the same turn, and the difference is what the kernel costs: `ns`.
-//! `whole_ns` is all of it.
+//! packets of the engine, pass one kernel, and a sink reads their first bytes. The same is run
+//! without the kernel, in the same turn, and the difference is the cost of the kernel: `ns`.
+//! `whole_ns` is the total.
 //!
 //! | who | does the same |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `c` | `bench/peers/c/kernels.c`, by the system's compiler with `-O2`, in batches like ours |
 //! | `xdp` | `bench/peers/c/xdp.c`, by `BPF_PROG_TEST_RUN`, as root: warm, and by the clock |
 //!
-//! All have to let the same packets through, changed in the same way: a digest of them is compared.
+//! All have to let the same packets pass, modified in the same way, which is checked by a digest.
 
 mod apps;
 mod peers;
@@ -34,7 +34,7 @@ use peers::{C, Came, Xdp};
 
 const KERNELS: &str = include_str!("../../../flow/kernels.flow");
 
-/// The kernels by their number in C, from 1 on, and the components that do the same.
+/// The kernels by their number in C, from 1 on, and equivalent components.
 const CASES: [(&str, Option<&str>); 10] = [
     ("Count", Some("cl/kernel-count.com")),
     ("Mac", None),
@@ -48,7 +48,7 @@ const CASES: [(&str, Option<&str>); 10] = [
     ("Routes", None),
 ];
 
-/// Packets of the trace; of the short one for XDP.
+/// Packets of the trace, and of the short one for XDP.
 const PACKETS: u32 = 4000;
 const PACKETS_SMALL: u32 = 300;
 const PACKETS_XDP: u32 = 60;
@@ -57,7 +57,7 @@ const PACKETS_XDP_SMALL: u32 = 8;
 /// Measures all kernels.
 ///
 /// # Errors
-/// Somebody fails, or lets other packets through.
+/// A contender fails, or lets other packets pass.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let (packets, passes, runs) =
         if extent.small { (PACKETS_SMALL, 2, 1) } else { (PACKETS, 500, 5) };
@@ -116,7 +116,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// A peer, if peers are measured and it can be built; who is not there is told.
+/// A peer, if peers are measured and it can be built; otherwise the reason is reported.
 fn built<T>(
     extent: Extent,
     report: &mut Report,
@@ -132,7 +132,7 @@ fn built<T>(
     }
 }
 
-/// What packets go through between source and sink.
+/// The part of the graph between source and sink.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Nothing,
@@ -140,7 +140,7 @@ enum Way {
     Component(&'static str),
 }
 
-/// One of ours, and what it took.
+/// A contender of ours, and its figures.
 struct Contender {
     who: &'static str,
     way: Way,
@@ -161,7 +161,7 @@ fn expect(who: &str, kernel: &str, theirs: Came, ours: Came) -> Result<(), Strin
     }
 }
 
-/// What comes of one pass.
+/// The packets that leave in one pass.
 fn checked(way: &Way, packets: u32) -> Result<Came, String> {
     let mut engine = engine(way, (packets, 1), true)?;
     run_to_end(&mut engine)?;
@@ -174,8 +174,8 @@ fn checked(way: &Way, packets: u32) -> Result<Came, String> {
     })
 }
 
-/// CPU nanoseconds of a packet in so many passes. One before is not measured: in it memory is
-/// touched for the first time, and flows are new.
+/// CPU nanoseconds per packet over `passes` passes. One pass before is not measured: it touches
+/// memory for the first time, and makes new flows.
 fn timed(way: &Way, packets: u32, passes: u64) -> Result<f64, String> {
     let mut engine = engine(way, (packets, passes + 1), false)?;
     while engine.pool_stats().freed < packets.into() {
@@ -187,7 +187,7 @@ fn timed(way: &Way, packets: u32, passes: u64) -> Result<f64, String> {
     Ok(seconds * 1e9 / left as f64)
 }
 
-/// An engine that has the packets go that way.
+/// An engine with this part between source and sink.
 fn engine(way: &Way, (packets, passes): (u32, u64), all: bool) -> Result<Engine, String> {
     let (app, between) = match way {
         Way::Nothing => (String::new(), ""),
@@ -223,7 +223,7 @@ fn graph(text: &str) -> Result<Graph, String> {
     loaded.graph.ok_or_else(|| found.collect())
 }
 
-/// The routes that `fill_routes` of the program in C has.
+/// The routes of `fill_routes` of the program in C.
 fn routes() -> Vec<Change> {
     let route = |net: u64, bits: u32, hop: u64| {
         let mask = vec![u64::from(u32::MAX << (32 - bits))];

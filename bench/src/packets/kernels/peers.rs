@@ -1,4 +1,4 @@
-//! The kernels by hand in C, and as XDP programs.
+//! The kernels as hand-written C, and as XDP programs.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,14 +7,14 @@ use crate::extent::Extent;
 use crate::filter::trace::Trace;
 use crate::tool;
 
-/// What leaves a kernel: how many packets, and a digest of them.
+/// The packets that leave a kernel: their number, and a digest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Came {
     pub packets: u64,
     pub digest: u64,
 }
 
-/// A program in C, and the trace as it reads it.
+/// A program in C, and the trace in its format.
 struct Program {
     program: PathBuf,
     capture: PathBuf,
@@ -23,7 +23,7 @@ struct Program {
 impl Program {
     fn new(name: &str, source: &str, trace: &Trace) -> Result<Program, String> {
         let target = tool::target("c")?;
-        // A name of its own: several may build at once, and none runs what another writes.
+        // A unique name: concurrent builds must not overwrite a running program.
         let program = target.join(format!("{name}-{}", std::process::id()));
         let capture = program.with_extension("pcap");
         tool::cc(&program, source, &[])?;
@@ -33,7 +33,7 @@ impl Program {
         Ok(made)
     }
 
-    /// A figure, how many packets pass, and their digest.
+    /// A figure, the number of passed packets, and their digest.
     fn run(&self, kernel: u32, times: u64) -> Result<(f64, Came), String> {
         let mut command = Command::new(&self.program);
         command.arg(&self.capture).args([kernel.to_string(), times.to_string()]);
@@ -49,17 +49,17 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Files in the target folder, at worst.
+        // At worst, files stay in the target folder.
         let _ = std::fs::remove_file(&self.program);
         let _ = std::fs::remove_file(&self.capture);
     }
 }
 
-/// C by hand.
+/// Hand-written C.
 pub struct C(Program);
 
 impl C {
-    /// Builds it.
+    /// Builds the program.
     ///
     /// # Errors
     /// There is no compiler.
@@ -67,7 +67,7 @@ impl C {
         Program::new("kernels", "c/kernels.c", trace).map(C)
     }
 
-    /// CPU seconds of so many passes, and what comes of one.
+    /// CPU seconds of `passes` passes, and the packets that leave in one.
     ///
     /// # Errors
     /// It fails.
@@ -76,23 +76,23 @@ impl C {
     }
 }
 
-/// Times that a program is carried out on each packet: fewer than a TTL has.
+/// Repetitions of a program on each packet: fewer than a TTL has.
 const REPEAT: u64 = 50;
 
 /// XDP programs.
 pub struct Xdp(Program);
 
 impl Xdp {
-    /// Builds it, and looks whether the system runs such programs.
+    /// Builds the programs, and checks whether the system runs them.
     ///
     /// # Errors
-    /// There is no compiler, or the system refuses.
+    /// There is no compiler, or the system does not run them.
     pub fn new(trace: &Trace) -> Result<Xdp, String> {
         let made = Xdp(Program::new("xdp", "c/xdp.c", trace)?);
         made.0.run(0, 1).map(|_| made)
     }
 
-    /// Nanoseconds of one packet, and what comes of one pass.
+    /// Nanoseconds per packet, and the packets that leave in one pass.
     ///
     /// # Errors
     /// It fails, or there is no such program.

@@ -1,4 +1,4 @@
-//! A file descriptor, which compilers and servers hand to each other.
+//! A file descriptor, as exchanged by compilers and servers.
 
 use tidemill_stdx::rng::Rng;
 

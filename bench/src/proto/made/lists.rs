@@ -1,4 +1,4 @@
-//! Packed lists: one case for each way in which numbers lie, and one with lists of all kinds.
+//! Packed lists: one case for each encoding of numbers, and one with lists of all kinds.
 
 use tidemill_stdx::rng::Rng;
 
@@ -31,7 +31,7 @@ message Row {
 }
 "#;
 
-/// An enum that is closed: numbers that it does not name are unknown fields.
+/// A closed enum: unnamed numbers are unknown fields.
 const CLOSED: &str = r#"
 syntax = "proto2";
 package made.closed;
@@ -44,14 +44,14 @@ message Kinds {
 }
 "#;
 
-/// Bytes of a message, roughly.
+/// The approximate size of a message in bytes.
 const BYTES: u64 = 100_000;
 
 pub fn all(rng: &mut Rng) -> Vec<Made> {
     let mut doubles = Out::default();
     doubles.varint(1, 7);
     doubles.fixed(2, (0..BYTES / 8).map(|_| ((rng.next_u64() >> 11) as f64).to_le_bytes()));
-    // One byte or two, as it comes.
+    // One byte or two, at random.
     let mut shorts = Out::default();
     shorts.varint(1, 7);
     let short = |rng: &mut Rng| if rng.chance(0.5) { rng.below(128) } else { rng.below(9000) };
@@ -101,7 +101,7 @@ pub fn all(rng: &mut Rng) -> Vec<Made> {
     ]
 }
 
-/// A number of at most so many bits, of either sign; small ones are as likely as large ones.
+/// A signed number of at most `bits` bits, with a uniformly distributed order of magnitude.
 fn signed(rng: &mut Rng, bits: u64) -> i64 {
     let size = (rng.next_u64() >> (63 - rng.below(bits))) as i64;
     if rng.chance(0.5) { -size } else { size }

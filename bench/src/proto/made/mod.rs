@@ -1,8 +1,8 @@
-//! Messages that are made from a seed: packed lists, a trace export, a batch of log records, a
-//! file descriptor.
+//! Messages generated from a seed: packed lists, a trace export, a batch of log records, a file
+//! descriptor.
 //!
-//! Their bytes are written here, field by field, so that no decoder or encoder has a part in them.
-//! No field without presence is zero, so that they are encoded again as they are.
+//! Their bytes are written here, field by field, so that no decoder or encoder is involved. No
+//! field without presence is zero, so that they can be encoded again without change.
 
 mod descriptor;
 mod lists;

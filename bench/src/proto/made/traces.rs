@@ -1,4 +1,4 @@
-//! A trace export as OpenTelemetry's collectors send it.
+//! A trace export in the form of OpenTelemetry's collectors.
 
 use tidemill_stdx::rng::Rng;
 

@@ -1,4 +1,4 @@
-//! Texts that look like what programs write.
+//! Texts similar to those of real programs.
 
 use tidemill_stdx::rng::Rng;
 
@@ -37,18 +37,18 @@ const WORDS: [&str; 32] = [
     "backoff",
 ];
 
-/// Any of them, seldom one that is not ASCII.
+/// A random word, rarely one that is not ASCII.
 pub fn word(rng: &mut Rng) -> &'static str {
     let common = !rng.chance(0.02);
     WORDS[rng.below(WORDS.len() as u64) as usize % if common { 28 } else { WORDS.len() }]
 }
 
-/// So many of them.
+/// `count` words.
 pub fn words(rng: &mut Rng, count: u64, between: &str) -> String {
     (0..count).map(|_| word(rng)).collect::<Vec<_>>().join(between)
 }
 
-/// So many bytes.
+/// `bytes` random bytes.
 pub fn noise(rng: &mut Rng, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|_| rng.next_u64() as u8).collect()
 }

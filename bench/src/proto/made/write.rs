@@ -1,8 +1,8 @@
-//! A message as it is written: tags and values one after the other.
+//! Writes messages: tags and values one after the other.
 
 use tidemill_wire::varint::{self, zigzag};
 
-/// The bytes so far.
+/// The bytes written so far.
 #[derive(Default)]
 pub struct Out(pub Vec<u8>);
 
@@ -36,7 +36,7 @@ impl Out {
         self.0.extend(value.as_ref());
     }
 
-    /// A message, or anything else under a length.
+    /// A message, or anything else with a length.
     pub fn sub(&mut self, number: u32, write: impl FnOnce(&mut Out)) {
         let mut inner = Out::default();
         write(&mut inner);

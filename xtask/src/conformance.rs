@@ -1,5 +1,5 @@
 //! `conformance`: installs the public conformance suite of Protocol Buffers, runs it against
-//! `crates/wire/examples/conformance.rs`, and prints what came of it.
+//! `crates/wire/examples/conformance.rs`, and prints the result.
 //!
 //! ```text
 //! target/conformance/node_modules/   the runner and its protos, from the npm registry
@@ -7,8 +7,8 @@
 //! target/conformance/output/         names of tests that failed, if any
 //! target/conformance/log             what the runner printed last
 //! ```
-//! All of it is fetched once. Any failure that is not expected, or any skipped test, is status 1:
-//! nothing is expected to fail.
+//! All of it is fetched once. Any unexpected failure, or any skipped test, gives status 1; no
+//! failures are expected.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,28 +19,29 @@ const VERSION: &str = "33.2.0";
 const RUNNER: &str = "bin/conformance_test_runner-linux-x64";
 /// The latest edition that is tested.
 const EDITION: &str = "2024";
-/// The release of Debian whose C library the runner is content with.
+/// The release of Debian whose C library satisfies the runner.
 const NEWER: &str = "trixie";
-/// Failures that are printed; the log has all.
+/// The maximum number of failures printed; the log has all.
 const SHOWN_MAX: usize = 20;
 
-/// Which decoder is tested, and by which way.
+/// The decoder to test, and the way.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// `table` or `native`.
     pub engine: &'a str,
-    /// `--direct`: from form to form without messages in memory; `--fast`: by what is measured.
+    /// `--direct`: from form to form without messages in memory; `--fast`: through the measured
+    /// code.
     pub way: Option<&'a str>,
-    /// What becomes of it where the suite cannot be had.
+    /// What to do if the suite is not available.
     pub absent: Absent,
 }
 
-/// Where the suite can neither be fetched nor started.
+/// What to do if the suite can neither be fetched nor started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Absent {
-    /// That is a failure.
+    /// Fail.
     Fails,
-    /// The reason is printed, and that is all.
+    /// Print the reason and succeed.
     IsSkipped,
 }
 
@@ -102,13 +103,13 @@ fn totals(log: &str) -> impl Iterator<Item = &str> {
     log.lines().filter(|line| line.starts_with("CONFORMANCE SUITE"))
 }
 
-/// Both suites ran, and nothing was skipped or expected to fail.
+/// Whether both suites ran, without skipped tests and expected failures.
 fn all_ran(log: &str) -> bool {
     let clean = "0 skipped, 0 expected failures, 0 unexpected failures.";
     totals(log).count() == 2 && totals(log).all(|total| total.ends_with(clean))
 }
 
-/// The folder of the package, fetched if it is not there.
+/// The folder of the package, which is fetched if missing.
 fn install(folder: &Path) -> Result<PathBuf, String> {
     let package = folder.join("node_modules").join(PACKAGE);
     if !package.join(RUNNER).exists() {
@@ -122,7 +123,7 @@ fn install(folder: &Path) -> Result<PathBuf, String> {
 fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    // As tests are built, with the features that the whole workspace asks of its dependencies, so
+    // Built like tests, with the features that the whole workspace requests of its dependencies, so
     // that nothing is built twice; without any optimisation the compiler in it is too slow for the
     // runner.
     let profile = ["--profile", "test"];
@@ -133,7 +134,7 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     Ok(target.join("debug/examples/conformance"))
 }
 
-/// The runner as it starts here: as it is, or with newer libraries.
+/// The command for the runner on this host: as it is, or with newer libraries.
 fn runner(folder: &Path, runner: &Path) -> Result<Command, String> {
     let tried = Command::new(runner).arg("--help").stdin(Stdio::null()).output();
     let tried = tried.map_err(|error| format!("{}: {error}", runner.display()))?;
@@ -150,7 +151,7 @@ fn runner(folder: &Path, runner: &Path) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Unpacks the C libraries of a later Debian into a folder; the host stays as it is.
+/// Unpacks the C libraries of a later Debian into a folder; the host is not modified.
 fn fetch_libraries(folder: &Path) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     for inner in ["etc", "lists/partial", "cache/archives/partial", "packages"] {
@@ -181,7 +182,7 @@ fn fetch_libraries(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Where this host has its own packages from, for the later release.
+/// The package sources of this host, for the later release.
 fn newer_sources() -> Option<String> {
     let text = fs::read_to_string("/etc/apt/sources.list.d/debian.sources").ok()?;
     let stanza = text.split("\n\n").next()?;

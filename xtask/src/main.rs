@@ -1,13 +1,12 @@
 //! Automation of the workspace: `cargo xtask tidy`, `circles`, `conformance`, `mutate` and `soak`.
 //!
-//! `tidy` checks what neither the compiler nor clippy does: that dependencies go down the floors
-//! of the house only, that `unsafe` stays where it may be, that sources keep their form, that no
-//! more files of a crate come to need each other. It prints all findings as `FILE:LINE: message`
-//! and ends with status 1 if there are any. `circles` shows which files need each other, and by
-//! which names. `conformance` runs the public suite for Protocol Buffers, `mutate` finds out which
-//! mistakes the tests of examples find, `soak` runs what takes hours:
-//! Miri, sanitizers, valgrind, comparisons with plain evaluators, attacks on nodes and the fuzz
-//! targets.
+//! `tidy` checks what neither the compiler nor clippy does: that dependencies only go down the
+//! floors, that `unsafe` is confined to its crates, that sources keep their form, and that the
+//! number of files that need each other does not grow. It prints all findings as `FILE:LINE:
+//! message` and ends with status 1 if there are any. `circles` shows which files need each other,
+//! and by which names. `conformance` runs the public suite for Protocol Buffers, `mutate` measures
+//! which mutations the tests of examples detect, `soak` runs checks that take hours: Miri,
+//! sanitizers, valgrind, comparisons with plain evaluators, attacks on nodes and the fuzz targets.
 #![forbid(unsafe_code)]
 
 mod circles;

@@ -1,27 +1,27 @@
-//! What the tests of examples are worth: `tidemill test --mutants` on each example of rules.
+//! Measures the tests of examples: `tidemill test --mutants` on each example of rules.
 //!
 //! ```text
 //! examples/NAME/test.sim   its first lines are commands of `sim` and, perhaps, of `test`:
 //!                          files, -D, --nodes and the like
 //! ──> tidemill test FILES -D .. --nodes .. --script examples/NAME/test.sim --mutants
 //! ```
-//! Faults are those of `test` without options; where the script does not bear these (the program
-//! itself fails), those of datagrams alone, or none. Survivors are printed, and counted by example.
+//! Faults are those of `test` without options; if the script fails under these on the original
+//! program, those of datagrams alone, or none. Survivors are printed, and counted by example.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// What is asked for.
+/// The options.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// Names of examples; none means all of rules.
     pub examples: Vec<&'a str>,
-    /// How long a mutant is tested, seconds.
+    /// The time per mutant, in seconds.
     pub wall: u64,
 }
 
-/// Mutants of an example.
+/// The number of mutants of an example.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     all: usize,
@@ -31,7 +31,7 @@ struct Tally {
 /// Tests the mutants of examples; prints the survivors.
 ///
 /// # Errors
-/// What cannot run.
+/// An example cannot run.
 pub fn run(root: &Path, options: &Options<'_>) -> Result<(), String> {
     let mut build = Command::new("cargo");
     build.current_dir(root).args(["build", "--release", "-p", "tidemill-cli"]);
@@ -67,7 +67,7 @@ fn examples(root: &Path, chosen: &[&str]) -> Result<Vec<String>, String> {
     }
 }
 
-/// What of the command of an example's script is an argument of `test`, too.
+/// The arguments of the command of an example's script that `test` accepts, too.
 fn arguments(root: &Path, example: &str) -> Option<Vec<String>> {
     let script = fs::read_to_string(root.join(format!("examples/{example}/test.sim"))).ok()?;
     let command = |line: &'static str| script.lines().take(2).find_map(|it| it.strip_prefix(line));
@@ -80,7 +80,7 @@ fn arguments(root: &Path, example: &str) -> Option<Vec<String>> {
             | "--faults" => {
                 kept.extend([word.to_owned(), words.next()?.to_owned()]);
             }
-            // Files that the program writes go with those of builds.
+            // Output files of the program go to the target folder.
             "--root" => {
                 words.next()?;
                 let folder = root.join("target/mutate");
@@ -89,14 +89,14 @@ fn arguments(root: &Path, example: &str) -> Option<Vec<String>> {
             }
             _ if word.starts_with('-') => drop(words.next()?),
             _ if word.ends_with(".olg") => kept.push(word.to_owned()),
-            // Other kinds of files, and folders: not of rules alone.
+            // Other kinds of files, and folders: the example is not of rules alone.
             _ => return None,
         }
     }
     Some(kept)
 }
 
-/// Tests the mutants of one example; nothing if its script does not hold under any faults.
+/// Tests the mutants of one example; `None` if its script fails under all faults.
 fn test(root: &Path, example: &str, wall: u64) -> Result<Option<Tally>, String> {
     let Some(arguments) = arguments(root, example) else { return Ok(None) };
     let is_said = arguments.iter().any(|it| it == "--faults");
@@ -120,7 +120,7 @@ fn test(root: &Path, example: &str, wall: u64) -> Result<Option<Tally>, String> 
     Ok(None)
 }
 
-/// Prints the survivors among what was printed; nothing if that has no end.
+/// Prints the survivors in the output; `None` if the output is incomplete.
 fn tally(example: &str, ran: &Output) -> Option<Tally> {
     let text = String::from_utf8_lossy(&ran.stdout);
     let last = text.lines().last()?.strip_prefix("mutants: ")?;

@@ -1,5 +1,5 @@
 //! The text files of the workspace, read once: every check is a function of such a tree, so tests
-//! make small ones in memory.
+//! use small ones in memory.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,7 @@ pub struct Tree {
 const DOTTED: [&str; 2] = [".ci", ".cargo"];
 
 impl Tree {
-    /// Reads all files below `root` that are text; not what is built, hidden or fetched.
+    /// Reads all text files below `root`, except built, hidden and fetched ones.
     ///
     /// # Errors
     /// A folder or file that cannot be read.
@@ -62,7 +62,7 @@ impl Tree {
         self.files.get(path).map(String::as_str)
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub fn len(&self) -> usize {
         self.files.len()
     }

@@ -1,4 +1,4 @@
-//! Files of cases: many small sources, each with what is found of it, in one file.
+//! Files of cases: many small sources, each with its expected output, in one file.
 //!
 //! ```text
 //! ==== NAME
@@ -7,23 +7,23 @@
 //! what is found
 //! ```
 //! A line that begins with one of the two marks ends what is above it. A case has any number of
-//! sections, each with a name of its own (`out`, `err`); one that is not there is empty. Each line of
-//! a source and of a section has its end; where the last one has none, `\ no end of line` follows.
+//! sections, each with a name of its own (`out`, `err`); a missing one is empty. Each line of a
+//! source and of a section has a newline; if the last one lacks it, `\ no end of line` follows.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The ending of their names.
+/// The ending of such files.
 pub const ENDING: &str = "cases";
 
 const CASE: &str = "==== ";
 const SECTION: &str = "---- ";
 const UNENDED: &str = "\\ no end of line\n";
 
-/// A source, and what is found of it.
+/// A source and its expected output.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Case {
-    /// What the source would be called as a file.
+    /// The name that the source would have as a file.
     pub name: String,
     /// The source.
     pub source: String,
@@ -38,7 +38,7 @@ impl Case {
         found.map_or("", |(_, text)| text)
     }
 
-    /// Puts a section in place of the one of this name, or behind the others; an empty one goes.
+    /// Replaces the section of this name, or appends it; an empty one is removed.
     pub fn set_section(&mut self, name: &str, text: impl Into<String>) {
         let text = text.into();
         match self.sections.iter().position(|(it, _)| it == name) {
@@ -49,7 +49,7 @@ impl Case {
         }
     }
 
-    /// The text that a line of the file belongs to.
+    /// The text to which a line of the file belongs.
     fn last(&mut self) -> &mut String {
         self.sections.last_mut().map_or(&mut self.source, |(_, text)| text)
     }
@@ -60,8 +60,8 @@ pub fn read(path: &Path) -> Vec<Case> {
     parse(&crate::text(path)).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The files of cases in a folder of the project, with their cases; there must be `count_min` cases,
-/// and no two of one name. Nothing else may be there but a README: nobody would look at it.
+/// The files of cases in a folder of the project, with their cases; there must be `count_min`
+/// cases, with unique names. Nothing else may be there but a README, as it would not be tested.
 pub fn folder(folder: &str, count_min: usize) -> Vec<(PathBuf, Vec<Case>)> {
     let entries = std::fs::read_dir(crate::root().join(folder));
     let entries = entries.unwrap_or_else(|error| panic!("{folder}: {error}"));
@@ -82,7 +82,7 @@ pub fn folder(folder: &str, count_min: usize) -> Vec<(PathBuf, Vec<Case>)> {
     files
 }
 
-/// Cases as files of a folder that goes with this.
+/// Cases as files of a folder that is removed on drop.
 #[derive(Debug)]
 pub struct Unpacked(PathBuf);
 
@@ -111,12 +111,12 @@ impl Unpacked {
 
 impl Drop for Unpacked {
     fn drop(&mut self) {
-        // What stays is in the way of nobody.
+        // A remaining folder does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// The cases of a text, or the line that fits nowhere.
+/// Parses cases; fails with the line that belongs to none.
 pub fn parse(text: &str) -> Result<Vec<Case>, String> {
     let mut cases: Vec<Case> = Vec::new();
     for line in text.split_inclusive('\n') {
@@ -136,7 +136,7 @@ pub fn parse(text: &str) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-/// The text of cases.
+/// Prints cases.
 pub fn print(cases: &[Case]) -> String {
     let mut text = String::new();
     for case in cases {
@@ -148,7 +148,7 @@ pub fn print(cases: &[Case]) -> String {
     text
 }
 
-/// A text whose last line ends.
+/// A text with a newline at its end.
 fn ended(text: &str) -> String {
     if text.is_empty() || text.ends_with('\n') {
         return text.to_owned();

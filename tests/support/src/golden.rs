@@ -1,35 +1,35 @@
-//! Golden files: what a test finds stands in a file beside its source, and is compared with it.
-//! `BLESS=1` makes the files what was found.
+//! Golden files: the result of a test is compared with a file beside its source. `BLESS=1` rewrites
+//! the files.
 //!
-//! No file and an empty one are the same.
+//! A missing file and an empty one are the same.
 
 use std::path::Path;
 
-/// Lines shown around what differs.
+/// Lines of context around a difference.
 const CONTEXT: usize = 2;
-/// Lines shown of one difference.
+/// The maximum number of lines shown of a difference.
 const LINES_MAX: usize = 60;
-/// Comparisons of lines, at most.
+/// The maximum number of line comparisons.
 const CELLS_MAX: usize = 1 << 20;
 
-/// Whether files are rewritten, not compared.
+/// Whether files are rewritten instead of compared.
 pub fn blesses() -> bool {
     std::env::var_os("BLESS").is_some()
 }
 
-/// Fails where the file is not what was found.
+/// Fails if the file differs from the result.
 pub fn check(path: &Path, found: impl AsRef<[u8]>) {
     Golden::default().check(path, found);
 }
 
-/// Several comparisons: the test fails when this goes out of scope, and tells all that differs.
+/// Several comparisons: the test fails when this is dropped, and reports all differences.
 #[derive(Debug, Default)]
 pub struct Golden {
     wrong: Vec<String>,
 }
 
 impl Golden {
-    /// Notes where the file is not what was found.
+    /// Records a difference between the file and the result.
     pub fn check(&mut self, path: &Path, found: impl AsRef<[u8]>) {
         let (expected, found) = (std::fs::read(path).unwrap_or_default(), found.as_ref());
         if expected == found {
@@ -49,7 +49,7 @@ impl Golden {
         written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
 
-    /// Notes something else that is wrong.
+    /// Records another failure.
     pub fn fail(&mut self, message: impl Into<String>) {
         self.wrong.push(message.into());
     }
@@ -63,7 +63,7 @@ impl Drop for Golden {
     }
 }
 
-/// The lines that are missing (`-`) and new (`+`), with some around them, behind their number.
+/// The missing (`-`) and new (`+`) lines, with context, after their numbers.
 fn difference(expected: &str, found: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (expected.split('\n').collect(), found.split('\n').collect());
@@ -110,8 +110,8 @@ fn edits<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(char, usize, &'t str)> {
     out
 }
 
-/// How many lines the rests of two texts have in common, from a line of each on; of very long
-/// ones none.
+/// The number of common lines of the rests of two texts, from a line of each on; for very long
+/// texts none.
 fn common(a: &[&str], b: &[&str]) -> impl Fn(usize, usize) -> usize {
     let width = b.len() + 1;
     let mut table = Vec::new();

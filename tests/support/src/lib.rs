@@ -1,4 +1,4 @@
-//! What the tests of the house share; nothing of it is in a product.
+//! Shared helpers of tests; no product depends on them.
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +15,7 @@ pub fn root() -> PathBuf {
 }
 
 /// The files with this ending in a folder of the project, and not below it, by name. There must be
-/// `count_min` of them: a corpus may not vanish.
+/// `count_min` of them, so that a corpus cannot vanish.
 pub fn files(folder: &str, ending: &str, count_min: usize) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join(folder));
     let entries = entries.unwrap_or_else(|error| panic!("{folder}: {error}"));
@@ -31,7 +31,7 @@ pub fn name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).expect("a name in UTF-8")
 }
 
-/// The text of a file that is there.
+/// The text of an existing file.
 pub fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -1,8 +1,8 @@
 //! Seeded mutations of inputs: the short, repeatable form of fuzzing.
 //!
-//! A target is a function that takes bytes and panics if something is wrong with what the program
-//! makes of them. [`bombard`] calls it with every seed and with mutations of them; the same
-//! targets and seeds serve the fuzzer (`fuzz/`).
+//! A target is a function that takes bytes and panics if the program handles them wrongly.
+//! [`bombard`] calls it with every seed and with mutations of them; the same targets and seeds
+//! serve the fuzzer (`fuzz/`).
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use tidemill_stdx::rng::Rng;
 
 use crate::cases;
 
-/// No input takes longer, by far, on the slowest machine.
+/// Far longer than any input takes on the slowest machine.
 const INPUT_TIME_MAX: Duration = Duration::from_secs(20);
 
-/// Mutations do not make inputs longer than this many bytes.
+/// The maximum size of a mutated input.
 const INPUT_BYTES_MAX: usize = 1 << 16;
 
 /// The files of a folder, and of those inside it, with one of these endings (none: all files),
@@ -51,8 +51,8 @@ fn ending(path: &Path) -> &str {
     path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
 }
 
-/// Calls `target` with every seed and with `count` mutations; `MUTATIONS=20` makes that twenty
-/// times as many.
+/// Calls `target` with every seed and with `count` mutations; `MUTATIONS=20` multiplies that by
+/// twenty.
 pub fn bombard(seeds: &[(PathBuf, Vec<u8>)], count: u64, target: impl Fn(&[u8])) {
     for (path, bytes) in seeds {
         check(&format!("seed {}", path.display()), bytes, &target);
@@ -65,7 +65,7 @@ pub fn bombard(seeds: &[(PathBuf, Vec<u8>)], count: u64, target: impl Fn(&[u8]))
 }
 
 fn check(name: &str, bytes: &[u8], target: impl Fn(&[u8])) {
-    /// Says which input it was that made the target panic.
+    /// Prints the input that made the target panic.
     struct Tell<'a>(&'a str, &'a [u8]);
 
     impl Drop for Tell<'_> {
@@ -87,7 +87,7 @@ fn mutation(seeds: &[(PathBuf, Vec<u8>)], number: u64) -> Vec<u8> {
     let mut random = Rng::new(number);
     let seed = |random: &mut Rng| random.pick(seeds).map_or(&[][..], |(_, bytes)| &bytes[..]);
     let mut bytes = seed(&mut random).to_vec();
-    // Half of them keep to words and lines, so that much of what they change still makes sense.
+    // Half of them keep to words and lines, so that most of the result remains valid.
     let gentle = random.chance(0.5);
     for _ in 0..random.range(1..=4) {
         let other = seed(&mut random);
@@ -106,7 +106,7 @@ fn rearrange(random: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
     let words = spans(bytes, |byte| byte.is_ascii_alphanumeric());
     let pick = |random: &mut Rng, from: &[Range<usize>]| random.pick(from).cloned();
     match random.below(5) {
-        // A line goes, or another one comes.
+        // A line is removed, or another one inserted.
         0 => {
             bytes.drain(pick(random, &lines).unwrap_or(0..0));
         }
@@ -116,7 +116,7 @@ fn rearrange(random: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
             let new = [&other[new], b"\n"].concat();
             bytes.splice(place..place, new);
         }
-        // A word takes the place of one that looks like it.
+        // A word is replaced by a similar one.
         _ => {
             let Some(word) = pick(random, &words) else { return };
             let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
@@ -142,12 +142,12 @@ fn spans(bytes: &[u8], inside: impl Fn(u8) -> bool) -> Vec<Range<usize>> {
     spans
 }
 
-/// One change; `other` is what pieces are taken from.
+/// One change; `other` is the source of pieces.
 fn mutate(random: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
     let place = random.below(bytes.len() as u64 + 1) as usize;
     let some = piece(random, bytes.len(), 24);
     match random.below(10) {
-        // Another byte, printable more often than not.
+        // Another byte, mostly a printable one.
         0 | 1 => {
             if let Some(byte) = bytes.get_mut(place) {
                 *byte = byte_of(random);
@@ -172,7 +172,7 @@ fn mutate(random: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
                 *byte ^= 1 << random.below(8);
             }
         }
-        // The same again and again: nesting, long numbers, long lists.
+        // Repetition: nesting, long numbers, long lists.
         _ => {
             let end = (place + random.range(1..=3) as usize).min(bytes.len());
             let piece = bytes[place..end].repeat(random.range(2..=300) as usize);

@@ -1,10 +1,10 @@
-//! Traffic of a link as a capture, made from a seed, with what is in it: the truth that programs
-//! which count it are compared with.
+//! Traffic of a link as a capture, generated from a seed, with its true contents, which the counts
+//! of programs are compared with.
 //!
-//! Flows send at random times, independent of each other, so captures of many flows are as mixed as
-//! those of a busy link. One in a hundred sends forty times as often, and large packets; one in
-//! twenty is a sensor with telemetry (see `examples/flows`). What is
-//! counted here is counted as packets are made, and shares no code with what reads them.
+//! Flows send at random times, independently of each other, so captures of many flows are as mixed
+//! as those of a busy link. One in a hundred sends forty times as often, and large packets; one in
+//! twenty is a sensor with telemetry (see `examples/flows`). Packets are counted as they are
+//! generated, without code shared with readers.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -12,51 +12,51 @@ use std::io::{self, Write};
 
 use tidemill_stdx::rng::Rng;
 
-/// When captures begin: a full window of ten seconds, in nanoseconds since the epoch.
+/// The beginning of captures: a full window of ten seconds, in nanoseconds since the epoch.
 pub const START_NS: u64 = 1_795_255_200_000_000_000;
-/// The windows in which what sources send is summed.
+/// The window over which the bytes of sources are summed.
 pub const WINDOW_NS: u64 = 10_000_000_000;
-/// Bytes of a source in a window that are heavy.
+/// The bytes of a source in a window from which on it is heavy.
 pub const HEAVY: u64 = 100_000;
-/// Degrees that are an alarm.
+/// The degrees from which on there is an alarm.
 pub const HOT: f64 = 80.0;
 
-/// Within a flow no packet comes later than this after the one before, but after a pause.
+/// The maximum gap between packets of a flow, except for pauses.
 const GAP_NS_MAX: u64 = 8_000_000_000;
-/// A pause is longer than the 15 seconds that end a flow, and not by little.
+/// A pause is well over the 15 seconds that end a flow.
 const PAUSE_NS: u64 = 20_000_000_000;
-/// Bytes of a packet that are kept.
+/// The bytes of a packet that are kept.
 const SNAP: usize = 128;
-/// How often flows send that send a lot: so many times as often as others.
+/// The rate of bulk flows, relative to others.
 const BULK_RATE: f64 = 40.0;
-/// One in so many does.
+/// One in this many flows is bulk.
 const BULK_EVERY: u32 = 100;
-/// How often flows send on average.
+/// The mean relative rate of flows.
 const MEAN_RATE: f64 = 1.0 + (BULK_RATE - 1.0) / BULK_EVERY as f64;
-/// Bytes of their packets, if packets may be so large.
+/// The size of bulk packets, if packets may be this large.
 const BULK_BYTES: u32 = 1400;
 
-/// What a capture shall be like.
+/// The parameters of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// What all chance follows from.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// Flows that send during the whole capture.
     pub flows: u32,
-    /// Packets, about.
+    /// The approximate number of packets.
     pub packets: u32,
-    /// How long it lasts.
+    /// The duration.
     pub seconds: u32,
-    /// Bytes that a packet has on the wire at most; each packet draws its own size.
+    /// The maximum size of a packet on the wire; each packet draws its own size.
     pub bytes_max: u32,
-    /// One in so many flows pauses for longer than a flow may; 0: none.
+    /// One in this many flows pauses for longer than the idle time; 0: none.
     pub pauses: u32,
 }
 
-/// What is in a capture.
+/// The contents of a capture.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Truth {
-    /// Flows: same addresses, protocol and ports, until nothing comes for 15 seconds.
+    /// Flows: same addresses, protocol and ports, until no packet comes for 15 seconds.
     pub flows: u64,
     /// Packets of flows.
     pub packets: u64,
@@ -70,12 +70,12 @@ pub struct Truth {
     pub heavy: u64,
     /// Readings of at least [`HOT`] degrees.
     pub alarms: u64,
-    /// Packets to the port of the telemetry that hold none.
+    /// Packets to the telemetry port without telemetry.
     pub odd: u64,
 }
 
 impl Truth {
-    /// The line that the program of `examples/flows` ends with.
+    /// The line with which the program of `examples/flows` ends.
     pub fn line(&self) -> String {
         let Truth { flows, packets, bytes, others, heavy, alarms, .. } = self;
         format!(
@@ -85,7 +85,7 @@ impl Truth {
     }
 }
 
-/// One flow on its way.
+/// One flow in progress.
 struct Flow {
     source: u32,
     target: u32,
@@ -93,33 +93,33 @@ struct Flow {
     ports: [u16; 2],
     /// It is a sensor.
     is_sensor: bool,
-    /// It sends a lot.
+    /// It is bulk.
     is_bulk: bool,
-    /// When it sent last, and in which window.
+    /// The time of the last packet, and its window.
     last_ns: u64,
     window: u64,
-    /// When it pauses.
+    /// The time of its pause.
     pauses_at_ns: Option<u64>,
 }
 
-/// A capture that is being written.
+/// Generates and writes a capture.
 struct Maker<'w, W> {
     output: &'w mut W,
     chance: Rng,
     truth: Truth,
     /// Bytes that sources sent in the current and the last windows.
     sent: HashMap<(u64, u32), u64>,
-    /// How long a flow waits between two packets, on average.
+    /// The mean gap between two packets of a flow.
     gap_ns: f64,
     bytes_max: u32,
     frame: Vec<u8>,
 }
 
 impl Plan {
-    /// Writes the capture; what is in it.
+    /// Writes the capture; returns its contents.
     ///
     /// # Errors
-    /// As the output has them.
+    /// Those of the output.
     pub fn write<W: Write>(&self, output: &mut W) -> io::Result<Truth> {
         let end_ns = START_NS + u64::from(self.seconds) * 1_000_000_000;
         let gap_ns = f64::from(self.seconds) * 1e9 * f64::from(self.flows);
@@ -166,10 +166,10 @@ impl<W: Write> Maker<'_, W> {
         (self.chance.exponential(mean_ns) as u64).clamp(1000, GAP_NS_MAX)
     }
 
-    /// Flow number `number`: no two are the same.
+    /// Flow number `number`: all are distinct.
     fn flow(&mut self, number: u32, plan: &Plan) -> Flow {
         let is_sensor = number % 20 == 3;
-        // 1000 sources; the ports of one source tell its flows apart.
+        // 1000 sources; ports distinguish the flows of one source.
         let (source, nth) = (number % 1000, number / 1000);
         let source = (10 << 24) + ((source / 250) << 16) + source % 250 + 1;
         let spread_ns = (self.gap_ns as u64).clamp(1, GAP_NS_MAX);
@@ -249,7 +249,7 @@ impl<W: Write> Maker<'_, W> {
         message
     }
 
-    /// A question of ARP.
+    /// An ARP request.
     fn other(&mut self, at_ns: u64) -> io::Result<()> {
         self.truth.others += 1;
         self.frame.clear();

@@ -1,4 +1,4 @@
-//! Circles of files: which files of a crate need each other.
+//! Circles of files: the files of a crate that need each other.
 //!
 //! A file *uses* another if its code names something that the other defines: by a private `use`,
 //! or by a path (`module::item`). Names are followed through re-exports to the file with the
@@ -20,7 +20,7 @@ use std::fmt;
 use crate::tree::Tree;
 use resolve::Sources;
 
-/// Files that need each other, with the names that make them.
+/// Files that need each other, and the names that make them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Circle {
     /// Uses within the circle, by user and used file.
@@ -32,7 +32,7 @@ impl Circle {
         self.uses.len()
     }
 
-    /// A shortest way round from the first file, which shows where to look.
+    /// A shortest cycle from the first file, as a starting point.
     pub fn ring(&self) -> String {
         let Some(first) = self.uses.keys().next() else { return String::new() };
         let mut before: BTreeMap<&str, &str> = BTreeMap::new();
@@ -129,7 +129,7 @@ fn components<'g>(uses: &'g Uses<'g>) -> Vec<BTreeSet<&'g str>> {
 
 struct Search<'g> {
     uses: &'g Uses<'g>,
-    /// Files in the order in which they are met.
+    /// Files in the order of discovery.
     index: BTreeMap<&'g str, usize>,
     /// The first file on the stack that a file leads back to.
     low: BTreeMap<&'g str, usize>,

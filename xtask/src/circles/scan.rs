@@ -1,23 +1,23 @@
-//! One source file as the graph of uses needs it: the items of its modules, what they import, and
-//! the paths that its code names.
+//! Scans one source file for the graph of uses: the items of its modules, their imports, and the
+//! paths named by its code.
 //!
-//! A scan of words, no parser: it sees braces, `mod`, `use`, the words that begin items, and paths.
-//! What is compiled for tests only is left out.
+//! A scanner of words, not a parser: it recognises braces, `mod`, `use`, the words that begin
+//! items, and paths. Code for tests only is skipped.
 
 use std::collections::BTreeSet;
 
 use crate::tidy::code_only;
 
-/// A module, as the names that lead to it from the root of its crate.
+/// A module, as the path from the root of its crate.
 pub(super) type Module = Vec<String>;
 
 /// `use path as name`, or `use path::*`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Import {
-    /// The module it stands in.
+    /// The module that contains it.
     pub inside: Module,
     pub path: Vec<String>,
-    /// What the module calls it; none for a glob.
+    /// The name in the module; `None` for a glob.
     pub name: Option<String>,
     pub visible: Visible,
 }
@@ -29,21 +29,21 @@ pub(super) enum Visible {
     Elsewhere,
 }
 
-/// What a file has.
+/// The contents of a file.
 #[derive(Default, Debug)]
 pub(super) struct Source {
-    /// Items by the module they stand in.
+    /// Items by the module that contains them.
     pub items: BTreeSet<(Module, String)>,
     pub imports: Vec<Import>,
-    /// Paths of two words or more outside of `use`, with the module they stand in.
+    /// Paths of two words or more outside of `use`, with the module that contains them.
     pub paths: BTreeSet<(Module, Vec<String>)>,
     /// All words outside of `use`.
     pub words: BTreeSet<String>,
-    /// Modules in files of their own that only tests have.
+    /// Test modules in files of their own.
     pub test_modules: Vec<Module>,
 }
 
-/// Words that begin an item which has a name.
+/// Words that begin a named item.
 const ITEMS: [&str; 9] =
     ["fn", "struct", "enum", "trait", "type", "const", "static", "union", "macro_rules"];
 
@@ -87,7 +87,7 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// What an open brace belongs to.
+/// The construct of an open brace.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Brace {
     Module,
@@ -150,7 +150,7 @@ impl<'c> Scan<'c> {
         }
     }
 
-    /// Whether an attribute `#[cfg(test)]` begins here, or one like it.
+    /// Whether an attribute `#[cfg(test)]`, or a similar one, begins here.
     fn is_for_tests(&self) -> bool {
         let words: Vec<&str> = self.tokens[self.at..].iter().copied().take(7).collect();
         matches!(words[..], ["#", "[", "cfg", "(", "test", ")", ..])
@@ -158,7 +158,7 @@ impl<'c> Scan<'c> {
             || matches!(words[..], ["#", "[", "test", "]", ..])
     }
 
-    /// Goes behind the attributes and the item that begin here.
+    /// Skips the attributes and the item that begin here.
     fn skip_test_item(&mut self) {
         while self.peek(0) == "#" {
             self.at += 1;
@@ -179,7 +179,7 @@ impl<'c> Scan<'c> {
                     self.at += 1;
                     return;
                 }
-                // An attribute on the last field or arm of something.
+                // An attribute on the last field or arm of a construct.
                 "}" => return,
                 _ => {}
             }
@@ -212,7 +212,7 @@ impl<'c> Scan<'c> {
         self.at += 1;
     }
 
-    /// One tree of imports below `prefix`; stands at `,`, `}` or `;` afterwards.
+    /// One tree of imports below `prefix`; ends at `,`, `}` or `;`.
     fn import_tree(&mut self, prefix: &mut Vec<String>, visible: Visible) {
         let depth = prefix.len();
         let mut name = None;
@@ -261,7 +261,7 @@ impl<'c> Scan<'c> {
 
     /// A path or a single word.
     fn path(&mut self) {
-        // `pub(in some::module)` says who sees an item and uses nothing.
+        // `pub(in some::module)` is a visibility and uses nothing.
         let is_visibility = self.at > 0
             && self.tokens[self.at - 1] == "in"
             && self.at > 2

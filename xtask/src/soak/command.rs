@@ -1,23 +1,23 @@
-//! What parts have in common: their options, and the commands that they run.
+//! Shared by all parts: their options, and running commands.
 
 use std::path::Path;
 use std::process::Command;
 
-/// What is checked, and for how long.
+/// What to check, and for how long.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// Names of parts; none means all.
     pub parts: Vec<&'a str>,
     /// Fuzz targets; none means all.
     pub targets: Vec<&'a str>,
-    /// How long the comparison, the attacks and each fuzz target run.
+    /// The duration of the comparison, the attacks and each fuzz target.
     pub seconds: u64,
 }
 
 /// Runs a command to its end.
 ///
 /// # Errors
-/// It does not start, or ends with another status than 0; `hint` says what might help.
+/// It does not start, or exits with another status than 0; `hint` is a possible remedy.
 pub fn succeed(command: &mut Command, hint: &str) -> Result<(), String> {
     let line = format!("{command:?}");
     match command.status() {

@@ -1,5 +1,5 @@
-//! Random programs of rules against plain evaluators, from seeds that no run has had: on one node
-//! and several, with soft state, loss, duplication, reordering and crashes.
+//! Random programs of rules against plain evaluators, from seeds that no earlier run has used: on
+//! one node and several, with soft state, loss, duplication, reordering and crashes.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use super::command::{Options, succeed};
 
 pub fn run(root: &Path, options: &Options<'_>) -> Result<(), String> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|error| error.to_string())?;
-    // Of one second there are fewer programs than this.
+    // A second covers fewer programs than this.
     let from = since.as_secs() * 1_000_000;
     println!("compare: programs from seed {from} on, for {} s", options.seconds);
     let mut command = Command::new("cargo");

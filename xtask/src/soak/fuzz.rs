@@ -55,8 +55,8 @@ fn run_target(root: &Path, target: &str, seconds: u64) -> Result<(), String> {
     succeed(&mut command, "needs `cargo install cargo-fuzz`")
 }
 
-/// Puts the sources of files of cases, in a folder and those inside it, among the seeds: the fuzzer
-/// takes a file for one.
+/// Adds the sources of files of cases, in a folder and its subfolders, to the seeds: the fuzzer
+/// would take each file for one seed.
 fn unpack(folder: &Path, corpus: &Path) -> Result<(), String> {
     let wrong = |path: &Path| {
         let path = path.display().to_string();

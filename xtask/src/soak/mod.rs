@@ -11,7 +11,7 @@
 //! | `fuzz` | each fuzz target for a given time, with AddressSanitizer |
 //!
 //! A part whose tool is missing fails and names the command that installs it: a check that did not
-//! run is not a check that passed.
+//! run has not passed.
 
 mod attack;
 mod command;

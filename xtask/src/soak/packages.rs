@@ -27,7 +27,7 @@ fn python(root: &Path) -> Result<(), String> {
     succeed(&mut install, "builds the package with maturin")?;
     let mut words = VALGRIND.split_ascii_whitespace();
     let mut test = Command::new(words.next().unwrap_or("valgrind"));
-    // What the interpreter itself keeps until its end is no leak of ours.
+    // Memory that the interpreter itself keeps until its end is no leak of ours.
     test.args(words.filter(|word| !word.contains("leak")));
     test.arg(format!("--suppressions={}", root.join("python/valgrind.supp").display()));
     test.arg(folder.join("bin/python")).args(["-m", "unittest", "discover", "-s"]);

@@ -1,4 +1,5 @@
-//! All tests with AddressSanitizer; generated code runs as it is, what it calls is checked.
+//! All tests with AddressSanitizer; generated code is not instrumented, the functions that it calls
+//! are.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
-//! Files of a crate that need each other: what there is may only become less. `cargo xtask circles`
-//! shows the names that make a circle.
+//! Files of a crate that need each other: their number may only fall. `cargo xtask circles` shows
+//! the names that make a circle.
 
 use super::findings::Findings;
 use crate::circles::{crates, find};
 use crate::tree::Tree;
 
-/// What a crate still has. Whoever breaks a circle lowers the numbers.
+/// The remaining circles of a crate. Lower the numbers when a circle is broken.
 struct Allowed {
     folder: &'static str,
     /// Files that are in some circle.

@@ -1,8 +1,8 @@
-//! What the checks find.
+//! The findings of checks.
 
 use std::fmt;
 
-/// One thing that is not as it should be.
+/// One violation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Finding {
     file: String,
@@ -17,7 +17,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What has been found so far.
+/// All findings so far.
 #[derive(Default)]
 pub struct Findings(pub Vec<Finding>);
 

@@ -1,5 +1,4 @@
-//! Dependencies: arrows go down the floors of the house only, versions stand in one place, and
-//! each has its reason.
+//! Dependencies: they only go down the floors, versions are in one place, and each has its reason.
 
 use super::findings::Findings;
 use super::manifest::{Entry, entries};
@@ -30,10 +29,10 @@ const FLOORS: [(&str, u32); 21] = [
     ("cli", 5),
 ];
 
-/// Libraries that only one crate may name.
+/// Libraries that only one crate may use.
 const OWNED: [(&str, &str); 2] = [("cranelift", "jit"), ("clap", "cli")];
 
-/// Where dependencies that end up in a product are listed; tests may use what they like.
+/// The sections of dependencies that end up in a product; tests may use any.
 const KINDS: [&str; 2] = ["dependencies", "build-dependencies"];
 
 pub(super) fn check(tree: &Tree, findings: &mut Findings) {
@@ -95,7 +94,7 @@ fn versions(path: &str, text: &str, findings: &mut Findings) {
     for entry in &all {
         let kinds = ["dependencies", "build-dependencies", "dev-dependencies"];
         let Some(package) = kinds.iter().find_map(|kind| entry.dependency(kind)) else { continue };
-        // In a section of its own a dependency has several lines; one of them must say it.
+        // In a section of its own a dependency has several lines; one of them must inherit.
         let said = |other: &Entry<'_>| other.section == entry.section && other.inherits();
         let own_section = entry.section.ends_with(package) && entry.section.contains('.');
         if !(entry.inherits() || own_section && all.iter().any(said)) {
@@ -105,7 +104,7 @@ fn versions(path: &str, text: &str, findings: &mut Findings) {
     }
 }
 
-/// Comments above a dependency are its reason; it holds up to the next blank line.
+/// Comments above a dependency are its reason, which extends to the next blank line.
 fn reasons(path: &str, text: &str, findings: &mut Findings) {
     let all = entries(text);
     let mut reason = false;

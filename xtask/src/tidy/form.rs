@@ -1,18 +1,18 @@
-//! The form of sources: sizes, widths, blanks at ends of lines, words that mark unfinished work,
-//! and a manual at the top of each crate.
+//! The form of sources: sizes, widths, trailing blanks, markers of unfinished work, and a manual at
+//! the top of each crate.
 
 use super::findings::Findings;
 use crate::tree::Tree;
 
-/// Lines of a Rust file.
+/// The maximum number of lines of a Rust file.
 const LINES_MAX: usize = 1000;
-/// Characters of a line of Rust.
+/// The maximum number of characters of a line of Rust.
 const COLUMNS_MAX: usize = 100;
 
-/// What is written by hand; expected output of tests keeps what it has.
+/// Hand-written files; expected output of tests may have any form.
 const WRITTEN: [&str; 8] = [".rs", ".toml", ".md", ".olg", ".sim", ".yml", ".proto", ".ci/run"];
 
-/// What says that work is left to do. Split, so that this file is not found.
+/// Markers of unfinished work. Split, so that this file is not found.
 const UNFINISHED: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X", "XX")];
 
 pub(super) fn check(tree: &Tree, findings: &mut Findings) {

@@ -1,4 +1,4 @@
-//! As much of TOML as manifests need: which line says what in which section.
+//! The part of TOML that manifests need: keys and values by line and section.
 
 /// `key = value` of a manifest.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -9,7 +9,7 @@ pub(super) struct Entry<'t> {
     pub section: &'t str,
     /// Left of the first `=`.
     pub key: &'t str,
-    /// Right of it; of a value over several lines, what stands on the first.
+    /// Right of it; of a value over several lines, the first line.
     pub value: &'t str,
 }
 

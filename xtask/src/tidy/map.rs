@@ -1,5 +1,5 @@
-//! The maps are right: files and folders that they name exist, and files define the names that
-//! stand directly behind them.
+//! Checks the maps: files and folders that they name exist, and files define the names that
+//! directly follow them.
 
 use super::findings::Findings;
 use crate::tree::Tree;
@@ -7,7 +7,7 @@ use crate::tree::Tree;
 /// Pages that lead through the source.
 const MAPS: [&str; 2] = ["ARCHITECTURE.md", "docs/walk-through.md"];
 
-/// What a name behind a file may be.
+/// The kinds of items that a name after a file may refer to.
 const ITEMS: [&str; 7] = ["fn", "struct", "enum", "trait", "type", "const", "static"];
 
 pub(super) fn check(tree: &Tree, findings: &mut Findings) {
@@ -28,13 +28,13 @@ fn check_paths(tree: &Tree, (map, text): (&str, &str), findings: &mut Findings) 
     }
 }
 
-/// Checks names in the form `` `a/b.rs`: `name`, `name` ``, which may go on in the next line.
+/// Checks names in the form `` `a/b.rs`: `name`, `name` ``, which may continue on the next line.
 fn check_names(tree: &Tree, (map, text): (&str, &str), findings: &mut Findings) {
-    // The file whose names come, and what must be between it and them.
+    // The file of the expected names, and the text required between it and them.
     let (mut file, mut expected) = (None, ":");
     let mut between = String::new();
     for (i, line) in text.lines().enumerate() {
-        // Quotes begin anew in each line, as those of a block of code leave an odd number.
+        // Quotes are paired per line, as the fences of code blocks are odd in number.
         for (number, part) in line.split('`').enumerate() {
             if number % 2 == 0 {
                 between.push_str(part);
@@ -54,21 +54,21 @@ fn check_names(tree: &Tree, (map, text): (&str, &str), findings: &mut Findings) 
     }
 }
 
-/// Whether a file that a path stands for defines an item of that name, or there is no such file,
-/// which is found elsewhere.
+/// Whether a file named by a path defines an item of that name, or no such file exists, which
+/// another check reports.
 fn is_defined(tree: &Tree, path: &str, name: &str) -> bool {
     let mut texts = tree.files().filter(|(file, _)| leads_to(file, path)).peekable();
     texts.peek().is_none() || texts.any(|(_, text)| defines(text, name))
 }
 
-/// Whether a name in back quotes is that of a file of ours or of a folder.
+/// Whether a quoted name is that of a file of ours or of a folder.
 fn is_path(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
     let is_named = [".rs", ".proto", "/"].iter().any(|end| name.ends_with(end));
     is_named && !name.starts_with('.') && name.chars().all(is_plain)
 }
 
-/// Whether what is in back quotes may be the name of an item.
+/// Whether a quoted text may be the name of an item.
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_letter)
 }
@@ -88,8 +88,8 @@ fn defines(text: &str, name: &str) -> bool {
     })
 }
 
-/// Whether a file is, or is in, what a name stands for. What has been named with its whole path is
-/// often meant by the end of it further on.
+/// Whether a file is, or is in, what a name refers to. A path that has been named in full is often
+/// abbreviated to its end later.
 fn leads_to(file: &str, name: &str) -> bool {
     let (file, name) = (format!("/{file}"), format!("/{name}"));
     if name.ends_with('/') { file.contains(&name) } else { file.ends_with(&name) }

@@ -1,4 +1,4 @@
-//! The checks. Each takes a tree and adds what it finds; all run, so one run shows everything.
+//! The checks. Each takes a tree and adds its findings; all run, so one run shows everything.
 
 mod circles;
 mod examples;
@@ -25,7 +25,7 @@ const CHECKS: [fn(&Tree, &mut Findings); 7] = [
     examples::check,
 ];
 
-/// Everything that is not as it should be, by file and line.
+/// All violations, by file and line.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Findings::default();
     for check in CHECKS {
@@ -39,7 +39,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    /// What one check says about a tree of these files, a line each.
+    /// The findings of one check on a tree of these files, a line each.
     pub(super) fn found(check: fn(&Tree, &mut Findings), files: &[(&str, &str)]) -> String {
         let mut findings = Findings::default();
         check(&Tree::of(files), &mut findings);

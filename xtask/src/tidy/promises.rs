@@ -1,4 +1,5 @@
-//! What the front page promises: licences that are there, and tests that CI runs in the same words.
+//! The promises of the front page: licences that exist, and tests that CI runs with the same
+//! command.
 
 use super::findings::Findings;
 use crate::tree::Tree;

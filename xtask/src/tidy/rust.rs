@@ -1,6 +1,6 @@
-//! Rust sources without comments and texts, so that a check sees code only.
+//! Removes comments and texts from Rust sources, so that a check sees code only.
 
-/// The source with comments, strings and characters blanked out; lines stay where they are.
+/// The source with comments, strings and characters blanked out; lines are kept.
 pub fn code_only(source: &str) -> String {
     let mut scan = Scan { rest: source, code: String::with_capacity(source.len()) };
     while let Some(c) = scan.rest.chars().next() {
@@ -35,7 +35,7 @@ impl Scan<'_> {
         self.rest = rest;
     }
 
-    /// Whether what comes next continues a name, as the `r` of `bar` does; `br"..."` is no name.
+    /// Whether what follows continues a name, as the `r` of `bar` does; `br"..."` is no name.
     fn after_name(&self) -> bool {
         let name = |c: char| c.is_alphanumeric() || c == '_';
         let last: Vec<char> = self.code.chars().rev().take(2).collect();

@@ -1,11 +1,11 @@
-//! `unsafe` lives in a few crates, and in two files of another one; the roots of all others
+//! `unsafe` is confined to a few crates, and to two files of another one; the roots of all others
 //! forbid it.
 
 use super::findings::Findings;
 use super::rust::code_only;
 use crate::tree::Tree;
 
-/// Folders whose code may be unsafe.
+/// Folders that may contain unsafe code.
 const MAY: [&str; 14] = [
     "crates/stdx/",
     "crates/stat/",
@@ -23,7 +23,7 @@ const MAY: [&str; 14] = [
     "python/",
 ];
 
-/// Files of crates whose other code must not be: the way from the component language to the
+/// Files of crates whose other code must not be unsafe: the path from the component language to the
 /// run-time, which trusts it. The roots deny it for the rest.
 const FILES: [&str; 2] = ["crates/cl/src/compile/mod.rs", "crates/cl/src/interpret/access.rs"];
 

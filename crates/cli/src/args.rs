@@ -16,7 +16,7 @@ mod values;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use exploring::ExploreArgs;
-pub use folder::{Refused, expand};
+pub use folder::{ExpandError, expand};
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
     Clocks, EngineKind, ExplainArgs, Fabric, Form, InstallArgs, Keys, Line, QueryArgs, RunArgs,
@@ -238,7 +238,7 @@ pub struct KeyArgs {
 pub struct TopArgs {
     /// A process of this machine, or a node anywhere; without it, the only process that runs
     #[arg(value_name = "PID|ADDR", value_parser = whom)]
-    pub whom: Option<Whom>,
+    pub whom: Option<TopTarget>,
     /// Rates, refreshed each second on a terminal; or counts, once, as Prometheus reads them
     #[arg(long, value_name = "FORM", value_enum, default_value_t = TopForm::Text)]
     pub form: TopForm,
@@ -249,17 +249,17 @@ pub struct TopArgs {
 
 /// Whose counters are shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Whom {
+pub enum TopTarget {
     /// Those of a process, from its files.
     Process(u32),
     /// Those that the run of a node reports.
     Node(String),
 }
 
-fn whom(text: &str) -> Result<Whom, String> {
+fn whom(text: &str) -> Result<TopTarget, String> {
     match text.parse() {
-        Ok(pid) => Ok(Whom::Process(pid)),
-        Err(_) => values::address(text).map(Whom::Node),
+        Ok(pid) => Ok(TopTarget::Process(pid)),
+        Err(_) => values::address(text).map(TopTarget::Node),
     }
 }
 

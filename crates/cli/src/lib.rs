@@ -25,7 +25,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use tidemill_stdx::log::{self, Filters};
 
-use args::{Cli, Global, Refused, Verb};
+use args::{Cli, ExpandError, Global, Verb};
 use output::Out;
 use report::Reporter;
 use status::Status;
@@ -44,8 +44,8 @@ fn expand_and_run(cli: Cli) -> Status {
     let report = Reporter::new(cli.global.color, cli.global.quiet);
     match args::expand(cli) {
         Ok(cli) => run(cli),
-        Err(Refused::Usage(error)) => explain_usage(&error),
-        Err(Refused::Folder(wrong)) => {
+        Err(ExpandError::Usage(error)) => explain_usage(&error),
+        Err(ExpandError::Folder(wrong)) => {
             report.diagnostics(&wrong.sources, &wrong.diagnostics);
             Status::Failed
         }

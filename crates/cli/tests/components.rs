@@ -90,7 +90,7 @@ fn schedules_change_nothing() {
 }
 
 #[test]
-fn examples_print_what_they_say() {
+fn examples_print_their_expected_output() {
     let mut count = 0;
     for folder in fs::read_dir(root().join("examples")).expect("the folder") {
         let folder = folder.expect("an entry").path();
@@ -136,16 +136,16 @@ fn a_graph_beside_components_gets_its_options() {
         command.args(["run", &program, &graph, "--stats", "--busy-wait", "--engine", engine]);
         command.args(["-I", &parts, "-D", "FRAME=\"hex 62\""]);
         let output = command.stdin(Stdio::null()).output().expect("it starts");
-        let said = stderr(&output);
-        assert_eq!((status(&output), stdout(&output).as_str()), (0, "b\n"), "{said}");
-        assert!(said.contains("link src.output->end.input: "), "{said}");
-        assert!(!said.contains("has no effect"), "{said}");
+        let err = stderr(&output);
+        assert_eq!((status(&output), stdout(&output).as_str()), (0, "b\n"), "{err}");
+        assert!(err.contains("link src.output->end.input: "), "{err}");
+        assert!(!err.contains("has no effect"), "{err}");
     }
 }
 
 /// Components beside a graph get the capture time of a packet, to the nanosecond.
 #[test]
-fn a_packet_tells_its_time() {
+fn a_packet_has_its_capture_time() {
     let folder = Folder::new();
     let capture = folder.path().join("in.pcap");
     let file = fs::File::create(&capture).expect("a file");
@@ -173,7 +173,7 @@ fn a_packet_tells_its_time() {
 /// Graphs and components are compiled by different parts of the program, and both are in the perf
 /// map.
 #[test]
-fn perf_is_told_what_was_compiled() {
+fn the_perf_map_lists_compiled_functions() {
     let folder = Folder::new();
     let program = folder.file("a.com", "COMPONENT Main; BEGIN WRITE(1) END Main;");
     let graph = folder.file(
@@ -203,7 +203,7 @@ fn perf_is_told_what_was_compiled() {
 
 /// The failure of an app beside components is reported with its name, as in a graph alone.
 #[test]
-fn an_app_that_fails_beside_components_is_told() {
+fn an_app_failure_beside_components_is_reported() {
     let folder = Folder::new();
     let program = folder.file(
         "a.com",
@@ -214,7 +214,7 @@ fn an_app_that_fails_beside_components_is_told() {
     let graph = folder.file("a.flow", &format!("bad :: Script {{ file: \"{script}\" }}\n"));
     let mut command = tidemill();
     let output = command.args(["run", &program, &graph]).output().expect("it starts");
-    let said = stderr(&output);
-    assert!(said.contains("tidemill: app bad: "), "{said}");
-    assert!(said.contains("fault[halt]: HALT(3)") && said.contains("bad: restarted"), "{said}");
+    let err = stderr(&output);
+    assert!(err.contains("tidemill: app bad: "), "{err}");
+    assert!(err.contains("fault[halt]: HALT(3)") && err.contains("bad: restarted"), "{err}");
 }

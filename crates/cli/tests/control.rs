@@ -229,7 +229,7 @@ fn another_user_is_refused() {
 }
 
 #[test]
-fn what_tools_say_is_a_schema() {
+fn control_messages_have_a_schema() {
     let output = run("schema --control");
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     let folder = Folder::new();
@@ -285,7 +285,7 @@ fn a_question_by_datagram_gets_nothing() {
 }
 
 #[test]
-fn strangers_at_the_socket_harm_nobody() {
+fn strangers_at_the_socket_do_no_harm() {
     let run = Run::start(EDGES, &[], 1);
     let idle: Vec<UnixStream> = (0..40).map(|_| local(&run)).collect();
     for garbage in [&b"\x03\0\0\0\xff\xff\xff"[..], b"GET / HTTP/1.1\r\n\r\n"] {
@@ -310,7 +310,7 @@ fn strangers_at_the_socket_harm_nobody() {
 /// Clients that send many requests and read nothing use the memory of a few answers, and do not
 /// delay others.
 #[test]
-fn slow_questions_and_deaf_tools_hold_up_nobody() {
+fn slow_queries_and_stalled_readers_delay_no_others() {
     let facts: String = (10..3000).map(|n| format!("edge(NODE, {n}).\n")).collect();
     let run = Run::start(&format!("{EDGES}{facts}"), &[], 1);
     let end = Instant::now() + Duration::from_secs(30);
@@ -350,7 +350,7 @@ fn slow_questions_and_deaf_tools_hold_up_nobody() {
 
 /// Over the network, whatever transport the nodes use.
 #[test]
-fn elsewhere_a_token_is_asked_for() {
+fn remote_clients_need_a_token() {
     let sealed_streams = &["--fabric", "tcp", "--key"];
     for options in [&[][..], &["--fabric", "tcp"], &["--key"], sealed_streams] {
         let folder = Folder::new();

@@ -121,8 +121,8 @@ fn a_run_that_fails_can_be_saved() {
         let (file, options) = line.split_once(" --nodes").expect("an option");
         let output = run(&format!("sim {file} --script {found}"));
         assert_eq!(status(&output), 1, "{options}: {}", stderr(&output));
-        let said = stderr(&output);
-        assert!(said.contains("violation(") && stdout(&output).contains("violations: 1"), "{said}");
+        let err = stderr(&output);
+        assert!(err.contains("violation(") && stdout(&output).contains("violations: 1"), "{err}");
     }
     // Nothing is written if nothing fails.
     let fine = folder.path().join("fine.sim").display().to_string();
@@ -252,7 +252,7 @@ fn all_ways_to_search_find_the_same() {
 
 /// Correct programs: the search is complete, and no run fails.
 #[test]
-fn a_search_that_is_complete_says_so() {
+fn a_complete_search_is_reported() {
     let folder = Folder::new();
     let calm = [
         // Timers of a node fire in the order of their times.
@@ -289,7 +289,7 @@ fn a_search_that_is_complete_says_so() {
 
 /// Approximations are reported, or refused.
 #[test]
-fn what_is_not_exact_is_said() {
+fn approximations_are_reported() {
     let folder = Folder::new();
     let missed = [
         ("r1 p(@N, T) :- periodic(@N, _, 1), T := f_now().\n", "", "the clock"),
@@ -338,8 +338,8 @@ fn what_is_not_exact_is_said() {
     for (name, source, reason) in refused {
         let file = folder.file(name, source);
         let output = run(&format!("explore {file}"));
-        let said = stderr(&output);
-        assert!(said.contains(reason), "{name}: {said}");
-        assert_eq!(status(&output), 2, "{name}: {said}");
+        let err = stderr(&output);
+        assert!(err.contains(reason), "{name}: {err}");
+        assert_eq!(status(&output), 2, "{name}: {err}");
     }
 }

@@ -173,7 +173,7 @@ fn sent_to_both_families(options: &[&str], send: impl Fn(std::net::SocketAddr, &
 }
 
 #[test]
-fn a_node_on_localhost_hears_both_families() {
+fn a_node_on_localhost_receives_both_families() {
     if UdpSocket::bind("[::1]:0").is_err() {
         return;
     }

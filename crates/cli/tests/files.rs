@@ -122,15 +122,15 @@ fn a_file_that_cannot_be_written_stops_its_sink_and_not_the_node() {
     limited.args(["-c", command, env!("CARGO_BIN_EXE_tidemill"), "run", &program]);
     limited.args(["--listen", "localhost:0", "--for", "1.2", "--root"]).arg(folder.path());
     let output = limited.env("XDG_RUNTIME_DIR", "/nonexistent").output().expect("it starts");
-    let said = stderr(&output);
-    assert_eq!(status(&output), 1, "{said}");
-    assert_eq!(said.matches("fault[sink]: cannot write `big.jsonl`: ").count(), 1, "{said}");
-    assert_eq!(said.matches("fault[sink]: cannot write `taken.jsonl`: ").count(), 1, "{said}");
-    assert!(said.contains("taken.jsonl: 4 of 4 tuples were not written"), "{said}");
+    let err = stderr(&output);
+    assert_eq!(status(&output), 1, "{err}");
+    assert_eq!(err.matches("fault[sink]: cannot write `big.jsonl`: ").count(), 1, "{err}");
+    assert_eq!(err.matches("fault[sink]: cannot write `taken.jsonl`: ").count(), 1, "{err}");
+    assert!(err.contains("taken.jsonl: 4 of 4 tuples were not written"), "{err}");
     let text = read(folder.path(), "big.jsonl");
     let kept = text.lines().count();
     assert!(kept > 0 && text.ends_with("\"}\n"), "whole records are kept");
-    assert!(said.contains(&format!("big.jsonl: {} of 2000 tuples were not written", 2000 - kept)));
+    assert!(err.contains(&format!("big.jsonl: {} of 2000 tuples were not written", 2000 - kept)));
     assert_eq!(read(folder.path(), "small.jsonl").lines().count(), 4);
 }
 

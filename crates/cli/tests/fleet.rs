@@ -168,21 +168,21 @@ fn row(tuple: &str) -> Option<(String, u64)> {
 struct Attacker {
     socket: UdpSocket,
     random: Rng,
-    heard: Vec<Vec<u8>>,
+    received: Vec<Vec<u8>>,
 }
 
 impl Attacker {
     fn new() -> Attacker {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
         socket.set_nonblocking(true).expect("set");
-        Attacker { socket, random: Rng::new(5), heard: Vec::new() }
+        Attacker { socket, random: Rng::new(5), received: Vec::new() }
     }
 
     fn strike(&mut self, addresses: &[String]) {
         let mut buffer = [0; 2048];
         while let Ok((length, _)) = self.socket.recv_from(&mut buffer) {
-            if self.heard.len() < 1000 {
-                self.heard.push(buffer[..length].to_vec());
+            if self.received.len() < 1000 {
+                self.received.push(buffer[..length].to_vec());
             }
         }
         for address in addresses {
@@ -195,8 +195,8 @@ impl Attacker {
                 }
                 let _ = self.socket.send_to(&bytes, address);
             }
-            if let Some(heard) = self.random.pick(&self.heard) {
-                let _ = self.socket.send_to(heard, address);
+            if let Some(received) = self.random.pick(&self.received) {
+                let _ = self.socket.send_to(received, address);
             }
         }
     }

@@ -42,7 +42,7 @@ fn a_graph_runs_until_its_sources_are_done() {
 }
 
 #[test]
-fn check_says_what_is_missing() {
+fn check_reports_what_is_missing() {
     let path = file("check.flow", GRAPH);
     let path = path.display().to_string();
     let checked = tidemill(&["check", &path]);

@@ -122,10 +122,10 @@ fn parts_that_are_killed_come_back_and_all_is_counted() {
     let (folder, truth) = made(&PLAN);
     let script = root().join("examples/flows/kill.sim").display().to_string();
     let output = run("sim", &folder, "out", &["--script", &script]);
-    let said = stderr(&output);
-    assert_eq!(said.matches("fault[killed]").count(), 2, "{said}");
+    let err = stderr(&output);
+    assert_eq!(err.matches("fault[killed]").count(), 2, "{err}");
     for app in ["telemetry", "both", "ours", "read"] {
-        assert_eq!(said.matches(&format!("tidemill: {app}: restarted")).count(), 2, "{said}");
+        assert_eq!(err.matches(&format!("tidemill: {app}: restarted")).count(), 2, "{err}");
     }
     // A flow whose component was killed counts twice, as it continues in another.
     let counted = Truth { flows: truth.flows + 1, ..truth };

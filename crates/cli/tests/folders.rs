@@ -51,7 +51,7 @@ fn options_of_the_settings_give_way_to_what_they_cannot_stand_beside() {
 }
 
 #[test]
-fn what_is_wrong_with_a_folder_is_told_with_its_place() {
+fn errors_of_a_folder_have_places() {
     let folder = Folder::new();
     let path = folder.path().display().to_string();
     let output = run(&["check", &path]);

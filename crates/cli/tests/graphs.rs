@@ -211,14 +211,14 @@ impl Running {
         while !Path::new("/sys/class/net").join(device).exists() {
             assert!(Instant::now() < end, "no {device}");
             if self.0.try_wait().expect("it can be asked").is_some() {
-                return Err(self.said());
+                return Err(self.notes());
             }
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(())
     }
 
-    fn said(&mut self) -> String {
+    fn notes(&mut self) -> String {
         let mut text = String::new();
         let pipe = self.0.stderr.as_mut().expect("piped");
         std::io::Read::read_to_string(pipe, &mut text).expect("readable");
@@ -228,9 +228,9 @@ impl Running {
     /// Ends it in order; returns its notes.
     fn end(mut self) -> String {
         sh(&format!("kill -INT {}", self.0.id()));
-        let said = self.said();
+        let err = self.notes();
         self.0.wait().expect("it ends");
-        said
+        err
     }
 }
 
@@ -288,8 +288,8 @@ fn a_host_of_two_apps_answers() {
     let from = |line: &&str| line.starts_with("02:00:00:00:00:02 >") && !line.contains("arp who");
     let seen: Vec<&str> = seen.lines().filter(from).collect();
     compare("pinger", &(seen.join("\n") + "\n"));
-    let said = running.end();
-    assert!(said.contains("app arp: answered 1") && said.contains("resolved 1"), "{said}");
+    let err = running.end();
+    assert!(err.contains("app arp: answered 1") && err.contains("resolved 1"), "{err}");
 }
 
 /// Two connected devices, of this name and 0 or 1, removed after the test.
@@ -345,9 +345,9 @@ fn a_host_of_components_apps_and_rules_answers() {
     // The number of requests for its gateway depends on timing.
     let seen: Vec<&str> = seen.lines().filter(|line| !line.contains("arp who")).collect();
     compare("host", &(seen.join("\n") + "\n"));
-    let said = running.end();
-    assert!(said.contains("link pings.output->quota.pings: 7 packets"), "{said}");
-    assert!(said.contains("link quota.echo->echo.input: 5 packets"), "{said}");
+    let err = running.end();
+    assert!(err.contains("link pings.output->quota.pings: 7 packets"), "{err}");
+    assert!(err.contains("link quota.echo->echo.input: 5 packets"), "{err}");
 }
 
 /// Network namespaces, removed after the test.
@@ -400,8 +400,8 @@ fn a_bridge_joins_three_namespaces() {
         }
     }
     compare("learning-bridge", &is);
-    let said = running.end();
-    assert!(said.contains("app bridge: addresses 3"), "{said}");
+    let err = running.end();
+    assert!(err.contains("app bridge: addresses 3"), "{err}");
 }
 
 /// Every graph is run here.

@@ -48,7 +48,7 @@ fn files_are_stronger_than_topics_and_places_are_shown() {
 }
 
 #[test]
-fn each_v_says_more_and_q_says_nothing() {
+fn each_v_logs_more_and_q_nothing() {
     let counts = ["-q", "", "-v", "-vv", "-vvv"].map(|options| {
         let output = sim(options);
         LEVELS.iter().map(|level| lines(&output, level).len()).sum::<usize>()
@@ -58,7 +58,7 @@ fn each_v_says_more_and_q_says_nothing() {
 }
 
 #[test]
-fn what_is_dropped_is_told_with_its_reason() {
+fn drops_are_logged_with_reasons() {
     let folder = Folder::new();
     let file = folder.file("ping.olg", PING);
     let mut child = common::tidemill()

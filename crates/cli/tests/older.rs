@@ -27,9 +27,9 @@ fn programs_in_the_syntax_of_p2_do_what_they_should_under_loss_and_crashes() {
             run.current_dir(root()).args(command.split_whitespace());
             let output = run.args(["--seed", seed, "--script"]).arg(&script).output();
             let output = output.expect("it starts");
-            let said = stderr(&output);
-            assert_eq!(status(&output), 0, "{} seed {seed}: {said}", script.display());
-            assert!(!said.contains("fault["), "{} seed {seed}: {said}", script.display());
+            let err = stderr(&output);
+            assert_eq!(status(&output), 0, "{} seed {seed}: {err}", script.display());
+            assert!(!err.contains("fault["), "{} seed {seed}: {err}", script.display());
         }
     }
 }

@@ -140,7 +140,7 @@ fn signals_end_a_hot_loop() {
 }
 
 #[test]
-fn who_writes_to_nobody_ends() {
+fn a_writer_without_readers_ends() {
     let text =
         r#"COMPONENT Talker; BEGIN WHILE TRUE DO WRITE("and so on"); WRITELINE END END Talker;"#;
     let (_folder, file) = program(text);

@@ -35,8 +35,8 @@ fn tables_of_all_nodes_are_joined_as_they_stand() {
                   at 3 inject 1 drop(NODE, 7)\nat 4 inject 2 elected(NODE, 7)\n\
                   at 5 inject 0 elected(NODE, 8)\n";
     for options in ["", "--engine interpret", "--workers 2"] {
-        let (code, text, said) = simulated(LEADERS, script, options);
-        assert_eq!(code, 1, "{said}");
+        let (code, text, err) = simulated(LEADERS, script, options);
+        assert_eq!(code, 1, "{err}");
         let expected = [
             "1.000000 SIM i rule5 history(\"SIM\", 7, \"n0:1\")",
             "1.000000 SIM i g3 history(\"SIM\", 0, 1)",
@@ -48,8 +48,8 @@ fn tables_of_all_nodes_are_joined_as_they_stand() {
         ];
         assert_eq!(lines(&text), expected, "{options}");
         let violation = "4.000000 SIM: violation(\"SIM\", 7, \"n0:1\", \"n2:1\") (rule g1)";
-        assert!(said.contains(violation), "{said}");
-        assert_eq!(said.contains("one worker only: rules at @SIM"), options.contains("workers"));
+        assert!(err.contains(violation), "{err}");
+        assert_eq!(err.contains("one worker only: rules at @SIM"), options.contains("workers"));
     }
 }
 
@@ -58,8 +58,8 @@ fn tables_of_all_nodes_are_joined_as_they_stand() {
 fn a_crash_takes_the_rows_of_its_node() {
     let script = "at 1 inject 0 elected(NODE, 7)\nat 2 crash 0\nat 3 inject 2 elected(NODE, 7)\n\
                   at 4 crash 2\nat 5 restart 0\nat 6 inject 0 elected(NODE, 7)\n";
-    let (code, text, said) = simulated(LEADERS, script, "");
-    assert_eq!(code, 0, "{said}");
+    let (code, text, err) = simulated(LEADERS, script, "");
+    assert_eq!(code, 0, "{err}");
     let of_rule = lines(&text).into_iter().filter(|line| line.contains("rule5"));
     let expected = [
         "1.000000 SIM i rule5 history(\"SIM\", 7, \"n0:1\")",
@@ -73,7 +73,7 @@ fn a_crash_takes_the_rows_of_its_node() {
 
 /// A row belongs to the node that stores it, whichever column has the location.
 #[test]
-fn rows_of_tables_that_lie_at_several_columns_are_told_apart() {
+fn rows_of_tables_with_several_locations_are_distinct() {
     let rules = "materialize(link, infinity, infinity, keys(1, 2)).
                  l1 link(@A, B) :- join(@A, B).
                  l2 link(A, @B) :- join(@A, B).
@@ -81,8 +81,8 @@ fn rows_of_tables_that_lie_at_several_columns_are_told_apart() {
                  g1 history(@SIM, 1, A, B) :- link(@A, B).
                  g2 history(@SIM, 2, A, B) :- link(A, @B).
                  watch(history).";
-    let (code, text, said) = simulated(rules, "at 1 inject 0 join(NODE, \"n1:1\")\n", "--loss 1");
-    assert_eq!(code, 0, "{said}");
+    let (code, text, err) = simulated(rules, "at 1 inject 0 join(NODE, \"n1:1\")\n", "--loss 1");
+    assert_eq!(code, 0, "{err}");
     assert_eq!(lines(&text), ["1.000000 SIM i g1 history(\"SIM\", 1, \"n0:1\", \"n1:1\")"]);
 }
 

@@ -156,7 +156,7 @@ r2 label(@N, X, L) :- rename(@N, X, L).
 ";
 
 #[test]
-fn tables_and_rules_can_be_asked_for() {
+fn tables_and_rules_can_be_queried() {
     let folder = Folder::new();
     let file = folder.file("ring.olg", RING);
     let nodes = Nodes::start(&[&file], 2);
@@ -193,7 +193,7 @@ fn queries_in_json_are_objects() {
 }
 
 #[test]
-fn wrong_queries_are_explained() {
+fn invalid_queries_are_explained() {
     let folder = Folder::new();
     let file = folder.file("ring.olg", RING);
     let nodes = Nodes::start(&[&file], 1);
@@ -234,7 +234,7 @@ fn an_answer_of_many_datagrams_comes_whole() {
 }
 
 #[test]
-fn nobody_answers_in_time() {
+fn queries_time_out() {
     let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     let port = free.local_addr().expect("an address").port();
     let output = run(&format!("query localhost:{port} t --timeout 0.3"));
@@ -262,7 +262,7 @@ fn changes_are_watched() {
 }
 
 #[test]
-fn tuples_from_outside_say_where_they_lie() {
+fn tuples_from_outside_have_locations() {
     let folder = Folder::new();
     let file = folder.file(
         "pair.olg",

@@ -28,8 +28,8 @@ fn single_messages_are_dropped_doubled_and_delayed() {
                   at 4 duplicate 0 1\nat 4 inject 1 go(NODE, 4)\n\
                   at 5 delay 1 0 500 'ping(NODE, \"n1:1\", 5)'\nat 5 inject 1 go(NODE, 5)\n\
                   at 5.1 inject 1 go(NODE, 6)\n";
-    let (lines, code, said) = simulated(PING, script, "");
-    assert_eq!(code, 0, "{said}");
+    let (lines, code, err) = simulated(PING, script, "");
+    assert_eq!(code, 0, "{err}");
     let received: Vec<String> = lines
         .iter()
         .map(|line| {
@@ -60,15 +60,15 @@ fn by_hand_messages_and_timers_wait_for_the_script() {
     let script = "nodes 3\nat 0 manual\nat 3 timer 2 t1\nat 4 timer 1 t1\n\
                   at 5 deliver 1 0\nat 6 deliver 2 0 'ping(_, _, 2)'\nat 7 deliver 2 0\n\
                   at 8 drop 0 1\nat 9 deliver 0 2 'pong(_, _)'\nat 10 end\n";
-    let (lines, code, said) = simulated(&rules, script, "");
-    assert_eq!(code, 0, "{said}");
+    let (lines, code, err) = simulated(&rules, script, "");
+    assert_eq!(code, 0, "{err}");
     let expected = [
         "5.000000 n0:1 c - ping(\"n0:1\", \"n1:1\", 1)",
         "6.000000 n0:1 c - ping(\"n0:1\", \"n2:1\", 2)",
         "9.000000 n2:1 c - pong(\"n2:1\", 2)",
     ];
     assert_eq!(lines, expected);
-    assert!(said.contains("a.sim:7:1: no such message waits"), "{said}");
+    assert!(err.contains("a.sim:7:1: no such message waits"), "{err}");
 }
 
 #[test]
@@ -80,8 +80,8 @@ fn a_script_pauses_nodes_slows_them_and_sets_their_clocks() {
         export(go). watchmod(q, \"h\").";
     let script = "at 0 clock 0 -1.5 1000\nat 10 inject 0 go(NODE, 1)\n\
                   at 10 pause 0 2\nat 20 slow 0 100\nat 20 inject 0 go(NODE, 2)\nat 21 end\n";
-    let (lines, code, said) = simulated(rules, script, "");
-    assert_eq!(code, 0, "{said}");
+    let (lines, code, err) = simulated(rules, script, "");
+    assert_eq!(code, 0, "{err}");
     let expected = [
         "12.000000 n0:1 h r2 q(\"n0:1\", 1, 10.512000000t)",
         "20.100000 n0:1 h r2 q(\"n0:1\", 2, 18.620100000t)",
@@ -93,8 +93,8 @@ fn a_script_pauses_nodes_slows_them_and_sets_their_clocks() {
 fn a_partition_may_be_of_one_way() {
     let script = "nodes 2\nat 0 partition 0 > 1\nat 1 inject 1 go(NODE, 1)\n\
                   at 2 partition 1 > 0\nat 3 inject 1 go(NODE, 3)\nat 4 heal\nat 5 end\n";
-    let (lines, _, said) = simulated(PING, script, "");
-    assert_eq!(lines.len(), 1, "{said}");
+    let (lines, _, err) = simulated(PING, script, "");
+    assert_eq!(lines.len(), 1, "{err}");
     assert!(lines[0].ends_with(", 1)") && lines[0].contains(" c - ping("), "{lines:?}");
 }
 
@@ -134,18 +134,18 @@ fn what_is_unsettled_must_be_gone_when_faults_are_over() {
     ];
     for (options, rest, expected) in cases {
         let script = format!("{before}{rest}");
-        let (_, code, said) = simulated(UNSETTLED, &script, &format!("--for 10 {options}"));
-        assert_eq!(code, i32::from(expected.is_some()), "{options} {rest}: {said}");
+        let (_, code, err) = simulated(UNSETTLED, &script, &format!("--for 10 {options}"));
+        assert_eq!(code, i32::from(expected.is_some()), "{options} {rest}: {err}");
         let failure = expected.unwrap_or("simulated in");
-        assert!(said.contains(failure), "{options} {rest}: {said}");
+        assert!(err.contains(failure), "{options} {rest}: {err}");
     }
     let global = "materialize(p, infinity, infinity, keys(1)).
                   p1 p(@N) :- begin(@N). export(begin).
                   g1 unsettled(@SIM, a_COUNT<*>) :- p(@_).";
     let script = "nodes 2\nat 1 inject * begin(NODE)\nat 10 end\n";
-    let (_, code, said) = simulated(global, script, "--settle 2");
+    let (_, code, err) = simulated(global, script, "--settle 2");
     assert_eq!(code, 1);
-    assert!(said.contains("9.000000 SIM: unsettled(\"SIM\", 2) since 1.000000"), "{said}");
+    assert!(err.contains("9.000000 SIM: unsettled(\"SIM\", 2) since 1.000000"), "{err}");
 }
 
 #[test]

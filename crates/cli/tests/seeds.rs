@@ -41,8 +41,8 @@ fn each_failure_has_the_command_that_repeats_it() {
         let output = again(command);
         assert_eq!(status(&output), 1, "{command}");
         // The notes of the run precede the command.
-        let said = stderr(&output);
-        let violation = said.lines().find(|line| line.contains("violation(")).expect("one");
+        let err = stderr(&output);
+        let violation = err.lines().find(|line| line.contains("violation(")).expect("one");
         assert!(text.contains(&format!("\n  {violation}\n")), "{violation}\n{text}");
     }
     let numbers = |option: &str| {
@@ -213,8 +213,8 @@ fn a_test_takes_the_time_that_it_has() {
     let runs = text.strip_prefix("summary: ").and_then(|it| it.split(' ').next()?.parse().ok());
     let runs: u64 = runs.expect("a number");
     assert!(runs > 1 && text.ends_with(&format!("; seeds 1..{runs}\n")), "{text}");
-    let said = stderr(&output);
-    assert!(said.contains("tidemill: tested in ") && said.contains(" seeds a second"), "{said}");
+    let err = stderr(&output);
+    assert!(err.contains("tidemill: tested in ") && err.contains(" seeds a second"), "{err}");
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn shrinking_can_be_left_out() {
 }
 
 #[test]
-fn coverage_says_what_no_run_has_done() {
+fn coverage_lists_rules_that_no_run_has_fired() {
     let folder = Folder::new();
     let rules = format!(
         "{TWICE}n1 never(@N) :- nothing(@N). export(nothing).\n\

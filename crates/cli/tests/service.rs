@@ -86,7 +86,7 @@ fn wait_for(socket: &UnixDatagram, wanted: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_manager_hears_of_ready_watchdog_and_stopping() {
+fn the_manager_is_notified_of_ready_watchdog_and_stopping() {
     let folder = Folder::new();
     let rules = folder.file("idle.olg", "watch(nothing).\n");
     let path = folder.path().join("notify");

@@ -66,7 +66,7 @@ fn a_run_ends_when_nothing_is_left_to_do() {
 }
 
 #[test]
-fn a_violation_ends_the_run_and_tells_the_seed() {
+fn a_violation_ends_the_run_and_shows_the_seed() {
     let folder = Folder::new();
     let rule = "v1 violation(@N, C) :- pong(@N, _), pongs(@N, C), C > 2.\n";
     let file = folder.file("ping.olg", &format!("{PING}{rule}"));

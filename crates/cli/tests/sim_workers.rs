@@ -179,7 +179,7 @@ fn a_run_without_an_end_ends_when_nothing_is_left_to_do() {
 
 /// A simulation that needs a single worker runs on one, and reports that.
 #[test]
-fn one_worker_says_why() {
+fn a_single_worker_has_a_reason() {
     let folder = Folder::new();
     let file = folder.file("ping.olg", PING);
     let reason = |arguments: &[&str]| {

@@ -35,7 +35,7 @@ fn mistakes_in_sources_are_plain_lines_with_status_1() {
 }
 
 #[test]
-fn several_mistakes_are_told_at_once() {
+fn several_errors_are_reported_at_once() {
     let folder = Folder::new();
     let file = folder.file("bad.olg", "r1 a(@X, Y) :- b(@X).\nr2 c(@X, Z) :- d(@X).\n");
     let output = run(&format!("check {file}"));
@@ -45,7 +45,7 @@ fn several_mistakes_are_told_at_once() {
 }
 
 #[test]
-fn diagnostics_show_the_source_in_colour_when_asked() {
+fn diagnostics_show_the_source_in_colour_on_request() {
     let folder = Folder::new();
     let file = folder.file("bad.olg", "r1 a(@X, Y) :- b(@X).\n");
     let text = stderr(&run(&format!("check {file} --color always")));
@@ -53,7 +53,7 @@ fn diagnostics_show_the_source_in_colour_when_asked() {
 }
 
 #[test]
-fn kinds_of_files_are_told_by_their_ending() {
+fn kinds_of_files_follow_from_their_endings() {
     let folder = Folder::new();
     let text = folder.file("a.txt", "");
     let flow = folder.file("a.flow", "");
@@ -105,9 +105,9 @@ fn fmt_knows_components() {
     assert_eq!(text, "COMPONENT A;\nBEGIN (* kept *)\n  x := 1\nEND A;\n");
     assert_eq!(status(&run(&format!("fmt --check {file}"))), 0);
     let wrong = folder.file("wrong.cl", "COMPONENT A; BEGIN x = 1 END A;\n");
-    let told = run(&format!("fmt {wrong}"));
-    assert_eq!(status(&told), 1);
-    assert!(stderr(&told).contains("equal-for-assign"), "{}", stderr(&told));
+    let output = run(&format!("fmt {wrong}"));
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("equal-for-assign"), "{}", stderr(&output));
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn rates_of_rules_are_listed() {
 
 /// Over the node's own port, so from any machine: the counters of its process.
 #[test]
-fn a_node_tells_its_counters() {
+fn a_node_serves_its_counters() {
     let folder = Folder::new();
     let rules = folder.file("a.olg", "r1 tick(@N, E) :- periodic(@N, E, 0.01).\n");
     let mut command = tidemill();
@@ -125,8 +125,8 @@ fn a_node_tells_its_counters() {
     command.env("XDG_RUNTIME_DIR", folder.path()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let mut line = String::new();
-    let mut said = std::io::BufReader::new(child.stderr.take().expect("piped"));
-    std::io::BufRead::read_line(&mut said, &mut line).expect("it says its address");
+    let mut err = std::io::BufReader::new(child.stderr.take().expect("piped"));
+    std::io::BufRead::read_line(&mut err, &mut line).expect("it says its address");
     let address = line.split_whitespace().nth(1).expect("INDEX ADDR");
     let rate = |text: &str| cells(text, "r1").first().copied();
     let text = top_until(&folder, &[address], |text| rate(text) > Some(10.0));
@@ -135,8 +135,8 @@ fn a_node_tells_its_counters() {
     assert!(text.contains("tidemill_rule_fired{name=\"r1\"} "), "{text}");
     child.kill().expect("killed");
     child.wait().expect("ends");
-    let nobody = top(&folder, &["localhost"]);
-    assert_eq!(status(&nobody), 2, "{}", stderr(&nobody));
+    let none = top(&folder, &["localhost"]);
+    assert_eq!(status(&none), 2, "{}", stderr(&none));
 }
 
 #[test]

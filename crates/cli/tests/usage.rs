@@ -135,9 +135,9 @@ fn options_without_effect_are_mistakes_in_programs_of_all_kinds() {
     ]);
     for arguments in cases {
         let output = run(&arguments);
-        let said = stderr(&output);
-        assert_eq!(status(&output), 2, "{arguments}: {said}");
-        assert!(said.contains(" has no effect here: "), "{arguments}: {said}");
+        let err = stderr(&output);
+        assert_eq!(status(&output), 2, "{arguments}: {err}");
+        assert!(err.contains(" has no effect here: "), "{arguments}: {err}");
         assert!(stdout(&output).is_empty(), "{arguments}");
     }
     for arguments in [

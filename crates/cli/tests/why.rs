@@ -15,10 +15,10 @@ const RULES: &str = "\
     h2 path(@L, N, 1) :- hello(@L, N).\n";
 
 fn why(folder: &Folder, address: &str, tuple: &str) -> Output {
-    asked(folder, &[address, tuple])
+    run_why(folder, &[address, tuple])
 }
 
-fn asked(folder: &Folder, words: &[&str]) -> Output {
+fn run_why(folder: &Folder, words: &[&str]) -> Output {
     let mut command = tidemill();
     command.env("XDG_RUNTIME_DIR", folder.path()).arg("why").args(words);
     command.output().expect("it starts")
@@ -40,7 +40,7 @@ fn the_term_is_named_that_keeps_a_tuple_from_being_there() {
     let addresses = run.addresses(2);
     let [first, second] = &addresses[..] else { panic!("{addresses:?}") };
     let tuple = format!("path(\"{second}\", \"far:1\", _)");
-    let not = || stdout(&asked(&folder, &["not", second, &tuple]));
+    let not = || stdout(&run_why(&folder, &["not", second, &tuple]));
     wait_until("both links", || not().contains("all other terms hold"));
     let lines = not();
     let expected = [
@@ -59,17 +59,17 @@ fn the_term_is_named_that_keeps_a_tuple_from_being_there() {
     ];
     assert_eq!(lines.lines().collect::<Vec<_>>(), expected, "{lines}");
     let there = format!("path(\"{second}\", \"{first}\", 5)");
-    assert_eq!(stdout(&asked(&folder, &["not", second, &there])), format!("{there}  is there\n"));
-    let unknown = asked(&folder, &["not", second, "paths(1)"]);
+    assert_eq!(stdout(&run_why(&folder, &["not", second, &there])), format!("{there}  is there\n"));
+    let unknown = run_why(&folder, &["not", second, "paths(1)"]);
     assert_eq!((status(&unknown), stdout(&unknown).as_str()), (1, ""));
     assert!(stderr(&unknown).contains("no relation `paths`; is `path` meant?"));
-    let wrong = asked(&folder, &["nor", second, "path(1)"]);
+    let wrong = run_why(&folder, &["nor", second, "path(1)"]);
     assert_eq!(status(&wrong), 2);
 }
 
 /// A script expects a row: the event tuple that it has injected is known.
 #[test]
-fn a_simulation_says_why_an_expected_row_is_not_there() {
+fn a_simulation_explains_why_an_expected_row_is_absent() {
     let folder = Folder::new();
     let rules = "\
         materialize(limit, infinity, infinity, keys(1)).\n\
@@ -112,7 +112,7 @@ fn a_tuple_is_followed_to_the_node_that_it_came_from() {
 }
 
 #[test]
-fn what_is_not_recorded_is_said_so() {
+fn missing_records_are_reported() {
     let folder = Folder::new();
     let traced = folder.file("path.olg", RULES);
     let plain = folder.file("plain.olg", "r1 a(@N) :- periodic(@N, _, 1).\n");

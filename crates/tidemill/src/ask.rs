@@ -17,7 +17,7 @@ use tidemill_overlog::control::{
 };
 use tidemill_relation::OwnedValue;
 
-use crate::control::place::{self, Found};
+use crate::control::place::{self, FoundRun};
 use crate::reach::Reach;
 
 /// The delay between two connection attempts.
@@ -28,9 +28,9 @@ const READS: usize = 16;
 /// The maximum size of a component tree in bytes.
 const TREE_BYTES_MAX: usize = 1 << 20;
 
-/// Whom to ask.
+/// The address of a run.
 #[derive(Clone, Debug)]
-pub enum Whom {
+pub enum RunAddress {
     /// A node of this host, by its address.
     Here(String),
     /// A run of this host, by its socket.
@@ -39,18 +39,18 @@ pub enum Whom {
     Anywhere(String, Token),
 }
 
-impl Whom {
+impl RunAddress {
     /// The node of an address; over the network if there is a token.
     ///
     /// # Errors
     /// It is not on this host, and there is no token.
-    pub fn node(address: &str, token: Option<Token>) -> Result<Whom, String> {
+    pub fn node(address: &str, token: Option<Token>) -> Result<RunAddress, String> {
         if let Some(token) = token {
-            return Ok(Whom::Anywhere(address.to_owned(), token));
+            return Ok(RunAddress::Anywhere(address.to_owned(), token));
         }
         // A run of this host may have a node of an address that others reach.
         if Reach::of(address) == Reach::Loopback || place::find(address).is_ok() {
-            return Ok(Whom::Here(address.to_owned()));
+            return Ok(RunAddress::Here(address.to_owned()));
         }
         Err(format!(
             "{address} is no node of this user on this host: elsewhere nodes that run with \
@@ -61,8 +61,8 @@ impl Whom {
     /// The name of the target in messages.
     fn name(&self) -> String {
         match self {
-            Whom::Here(address) | Whom::Anywhere(address, _) => address.clone(),
-            Whom::Socket(path) => path.display().to_string(),
+            RunAddress::Here(address) | RunAddress::Anywhere(address, _) => address.clone(),
+            RunAddress::Socket(path) => path.display().to_string(),
         }
     }
 }
@@ -139,7 +139,7 @@ impl From<io::Error> for AskError {
 pub struct Asker {
     events: Loop<Asking>,
     asking: Asking,
-    whom: Whom,
+    whom: RunAddress,
 }
 
 impl fmt::Debug for Asker {
@@ -158,21 +158,21 @@ pub enum Costs {
 }
 
 /// Why a connection attempt failed.
-enum NoLine {
+enum ConnectError {
     /// It may succeed if retried.
-    Yet(String),
-    Ever(AskError),
+    Transient(String),
+    Fatal(AskError),
 }
 
-impl From<io::Error> for NoLine {
-    fn from(error: io::Error) -> NoLine {
-        NoLine::Ever(error.into())
+impl From<io::Error> for ConnectError {
+    fn from(error: io::Error) -> ConnectError {
+        ConnectError::Fatal(error.into())
     }
 }
 
 impl Asker {
     /// Creates a client on a host of its own. Connects on the first request.
-    pub fn new(host: Box<dyn Host>, whom: Whom) -> Asker {
+    pub fn new(host: Box<dyn Host>, whom: RunAddress) -> Asker {
         Asker { events: Loop::new(host), asking: Asking::default(), whom }
     }
 
@@ -250,24 +250,24 @@ impl Asker {
         let mut reason = None;
         loop {
             self.asking.begin();
-            let opened = match self.asking.line.is_some() {
+            let opened = match self.asking.connection.is_some() {
                 true => Ok(()),
                 false => self.connect(),
             };
             match opened {
                 Ok(()) => {
                     let node = self.asking.node.clone();
-                    self.asking.say(&mut self.events, &request(self.asking.id, &node));
+                    self.asking.send(&mut self.events, &request(self.asking.id, &node));
                 }
-                Err(NoLine::Yet(why)) => reason = Some(why),
-                Err(NoLine::Ever(error)) => return Err(error),
+                Err(ConnectError::Transient(why)) => reason = Some(why),
+                Err(ConnectError::Fatal(error)) => return Err(error),
             }
-            while self.asking.line.is_some() && self.asking.end.is_none() {
-                self.asking.heard = false;
+            while self.asking.connection.is_some() && self.asking.end.is_none() {
+                self.asking.has_progress = false;
                 if let Outcome::Failed(error) = self.events.run_until(&mut self.asking, deadline) {
                     return Err(error.into());
                 }
-                if self.asking.heard {
+                if self.asking.has_progress {
                     deadline = self.events.now() + timeout;
                 } else if self.events.now() >= deadline {
                     break;
@@ -297,21 +297,22 @@ impl Asker {
         }
     }
 
-    fn connect(&mut self) -> Result<(), NoLine> {
+    fn connect(&mut self) -> Result<(), ConnectError> {
         let host = self.events.host();
         let (endpoint, channel, hello, node) = match &self.whom {
-            Whom::Here(address) => {
-                let Found { socket, node } = place::find(address).map_err(NoLine::Yet)?;
+            RunAddress::Here(address) => {
+                let FoundRun { socket, node } =
+                    place::find(address).map_err(ConnectError::Transient)?;
                 (local(host, &socket)?, None, Vec::new(), node)
             }
-            Whom::Socket(socket) => (local(host, socket)?, None, Vec::new(), String::new()),
-            Whom::Anywhere(address, token) => {
+            RunAddress::Socket(socket) => (local(host, socket)?, None, Vec::new(), String::new()),
+            RunAddress::Anywhere(address, token) => {
                 let (mut ephemeral, mut hello) = ([0; 32], Vec::new());
                 host.fill_entropy(&mut ephemeral)?;
                 let channel = Channel::call(token, ephemeral, &mut hello);
                 let channel = channel.map_err(|_| io::Error::other("no handshake begins"))?;
                 let endpoint = host.connect(address).map_err(|error| unreachable(&error));
-                (endpoint.map_err(NoLine::Yet)?, Some(channel), hello, String::new())
+                (endpoint.map_err(ConnectError::Transient)?, Some(channel), hello, String::new())
             }
         };
         let handlers = Handlers::new()
@@ -324,8 +325,9 @@ impl Asker {
         let watch = watched.inspect_err(|_| self.events.host().close(endpoint))?;
         self.asking.node = node;
         let reader = FrameReader::new(ANSWER_BYTES_MAX);
-        let line = Line { endpoint, watch, channel, reader, out: hello, plain: Vec::new() };
-        self.asking.line = Some(line);
+        let connection =
+            Connection { endpoint, watch, channel, reader, out: hello, plain: Vec::new() };
+        self.asking.connection = Some(connection);
         Ok(())
     }
 }
@@ -340,27 +342,27 @@ fn unreachable(error: &io::Error) -> String {
 }
 
 /// Connects to the socket of a run, which must belong to this user or root.
-fn local(host: &mut dyn Host, socket: &Path) -> Result<Endpoint, NoLine> {
+fn local(host: &mut dyn Host, socket: &Path) -> Result<Endpoint, ConnectError> {
     let wrong = |error: io::Error| format!("{}: {error}", socket.display());
     let (endpoint, peer) = match host.connect_local(socket) {
         Ok(connected) => connected,
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             let why = format!("{} (runs answer their owner only)", wrong(error));
-            return Err(NoLine::Ever(AskError::Impostor(why)));
+            return Err(ConnectError::Fatal(AskError::Impostor(why)));
         }
-        Err(error) => return Err(NoLine::Yet(wrong(error))),
+        Err(error) => return Err(ConnectError::Transient(wrong(error))),
     };
     let own = rustix::process::geteuid().as_raw();
     if own != 0 && peer.uid != 0 && peer.uid != own {
         host.close(endpoint);
         let why = format!("{}: this is a run of user {}", socket.display(), peer.uid);
-        return Err(NoLine::Ever(AskError::Impostor(why)));
+        return Err(ConnectError::Fatal(AskError::Impostor(why)));
     }
     Ok(endpoint)
 }
 
 /// A connection.
-struct Line {
+struct Connection {
     endpoint: Endpoint,
     watch: WatchId,
     channel: Option<Channel>,
@@ -371,7 +373,7 @@ struct Line {
     plain: Vec<u8>,
 }
 
-impl Line {
+impl Connection {
     /// The likely reason for which the run closed the connection.
     fn why_closed(&self) -> &'static str {
         match &self.channel {
@@ -386,7 +388,7 @@ impl Line {
 /// The current request, and what has arrived of its answer.
 #[derive(Default)]
 struct Asking {
-    line: Option<Line>,
+    connection: Option<Connection>,
     /// The name of the node in its run.
     node: String,
     id: u64,
@@ -395,7 +397,7 @@ struct Asking {
     tree: String,
     end: Option<End>,
     /// Part of the answer has arrived since the timeout was last restarted.
-    heard: bool,
+    has_progress: bool,
     /// The peer has another token.
     refused: bool,
     /// Why the connection was lost.
@@ -412,33 +414,33 @@ impl Asking {
     }
 
     /// Sends a message, or queues it until the handshake is complete.
-    fn say(&mut self, events: &mut Loop<Asking>, message: &[u8]) {
-        let Some(line) = &mut self.line else { return };
+    fn send(&mut self, events: &mut Loop<Asking>, message: &[u8]) {
+        let Some(connection) = &mut self.connection else { return };
         let mut frame = Vec::new();
         // No request is too long for a frame.
         let _ = write_frame(&mut frame, message);
-        match &mut line.channel {
+        match &mut connection.channel {
             Some(channel) if channel.is_open() => {
                 // The channel is open, so sealing cannot fail.
-                let _ = channel.seal(&frame, &mut line.out);
+                let _ = channel.seal(&frame, &mut connection.out);
             }
-            Some(_) => line.plain.extend(frame),
-            None => line.out.extend(frame),
+            Some(_) => connection.plain.extend(frame),
+            None => connection.out.extend(frame),
         }
         self.write(events);
     }
 
     fn write(&mut self, events: &mut Loop<Asking>) {
-        let Some(line) = &mut self.line else { return };
-        while !line.out.is_empty() {
-            match events.host().write(line.endpoint, &line.out) {
+        let Some(connection) = &mut self.connection else { return };
+        while !connection.out.is_empty() {
+            match events.host().write(connection.endpoint, &connection.out) {
                 Ok(None) => break,
-                Ok(Some(count)) => drop(line.out.drain(..count)),
+                Ok(Some(count)) => drop(connection.out.drain(..count)),
                 Err(error) => return self.lose(events, unreachable(&error)),
             }
         }
-        let interest = if line.out.is_empty() { Interest::Read } else { Interest::ReadWrite };
-        if let Err(error) = events.modify(line.watch, interest) {
+        let interest = if connection.out.is_empty() { Interest::Read } else { Interest::ReadWrite };
+        if let Err(error) = events.modify(connection.watch, interest) {
             self.lose(events, error.to_string());
         }
     }
@@ -446,11 +448,11 @@ impl Asking {
     fn read(&mut self, events: &mut Loop<Asking>) {
         let mut buffer = vec![0; READ_BYTES];
         for _ in 0..READS {
-            let Some(line) = &mut self.line else { return };
-            match events.host().read(line.endpoint, &mut buffer) {
+            let Some(connection) = &mut self.connection else { return };
+            match events.host().read(connection.endpoint, &mut buffer) {
                 Ok(None) => break,
                 Ok(Some(0)) => {
-                    let why = line.why_closed();
+                    let why = connection.why_closed();
                     return self.lose(events, why.to_owned());
                 }
                 Err(error) => return self.lose(events, unreachable(&error)),
@@ -469,26 +471,27 @@ impl Asking {
 
     /// Processes received bytes.
     fn take_in(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let Some(line) = &mut self.line else { return Ok(()) };
-        match &mut line.channel {
-            None => line.reader.push(bytes),
+        let Some(connection) = &mut self.connection else { return Ok(()) };
+        match &mut connection.channel {
+            None => connection.reader.push(bytes),
             Some(channel) => {
                 let mut plain = Vec::new();
-                let received = channel.receive(bytes, &mut plain, &mut line.out);
+                let received = channel.receive(bytes, &mut plain, &mut connection.out);
                 if let Err(broken) = received {
                     self.refused = broken == Broken::Token;
                     return Err("what comes was changed on the way, or is no answer".to_owned());
                 }
-                line.reader.push(&plain);
-                if channel.is_open() && !line.plain.is_empty() {
+                connection.reader.push(&plain);
+                if channel.is_open() && !connection.plain.is_empty() {
                     // The channel is open, so sealing cannot fail.
-                    let _ = channel.seal(&std::mem::take(&mut line.plain), &mut line.out);
+                    let _ =
+                        channel.seal(&std::mem::take(&mut connection.plain), &mut connection.out);
                 }
             }
         }
         let mut messages = Vec::new();
         loop {
-            match line.reader.next_frame() {
+            match connection.reader.next_frame() {
                 Ok(None) => break,
                 Ok(Some(frame)) => {
                     messages.push(Control::decode(frame).map_err(|error| error.to_string())?);
@@ -496,16 +499,16 @@ impl Asking {
                 Err(too_long) => return Err(format!("an answer of {} bytes", too_long.bytes)),
             }
         }
-        messages.into_iter().for_each(|message| self.hear(message));
+        messages.into_iter().for_each(|message| self.receive(message));
         Ok(())
     }
 
-    fn hear(&mut self, control: Control) {
+    fn receive(&mut self, control: Control) {
         // The rest of an answer to an abandoned request.
         if control.id != self.id {
             return;
         }
-        self.heard = true;
+        self.has_progress = true;
         match control.message {
             Some(Message::Rows(rows)) => self.rows.extend(rows),
             Some(Message::Counters(counters)) => self.counters.extend(counters),
@@ -525,9 +528,9 @@ impl Asking {
     }
 
     fn hang_up(&mut self, events: &mut Loop<Asking>) {
-        if let Some(line) = self.line.take() {
-            events.unwatch(line.watch);
-            events.host().close(line.endpoint);
+        if let Some(connection) = self.connection.take() {
+            events.unwatch(connection.watch);
+            events.host().close(connection.endpoint);
         }
     }
 }

@@ -148,7 +148,7 @@ impl History {
         };
         let operations: Vec<Operation> = all.iter().map(operation).collect();
         let times = self.times.unwrap_or(Times::Counted);
-        let line = |at: usize| Line { called: &all[at].0, ended: &all[at].1, times };
+        let line = |at: usize| OperationLine { called: &all[at].0, ended: &all[at].1, times };
         let of_key = |key: &Option<Plain>| {
             key.as_ref().map(|key| format!(" of key {key}")).unwrap_or_default()
         };
@@ -186,15 +186,19 @@ pub struct Checked {
 }
 
 /// An operation as a line.
-struct Line<'h> {
+struct OperationLine<'h> {
     called: &'h Called,
     ended: &'h Ended,
     times: Times,
 }
 
-impl fmt::Display for Line<'_> {
+impl fmt::Display for OperationLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Line { called: Called { invoked, node, client, name, argument }, ended, times } = self;
+        let OperationLine {
+            called: Called { invoked, node, client, name, argument },
+            ended,
+            times,
+        } = self;
         let time = |f: &mut fmt::Formatter<'_>, at: i64| match times {
             Times::Counted => at.fmt(f),
             Times::Clock => Value::Interval(at).fmt(f),

@@ -18,7 +18,7 @@ use tidemill_relation::view::Overrun;
 
 use crate::console::{Console, Form};
 use crate::history::History;
-use crate::lines::{Kind, Lines, Writer, Written};
+use crate::lines::{LineKind, Lines, Writer, WrittenLines};
 pub use crate::seconds::Seconds;
 use crate::why::Explaining;
 
@@ -43,7 +43,7 @@ pub struct Journal {
     /// The number of lines that have been written before.
     skip: u64,
     /// The lines written in order.
-    written: Written,
+    written: WrittenLines,
     /// The node that has derived a violation in its current turn.
     violated: Option<Writer>,
     /// Derivations, if they are to be explained.
@@ -65,7 +65,7 @@ impl Journal {
             lines: None,
             is_part: false,
             skip: 0,
-            written: Written::default(),
+            written: WrittenLines::default(),
             violated: None,
             explaining: None,
             history: None,
@@ -122,7 +122,7 @@ impl Journal {
         let (at, since) = (Seconds(now_ns), Seconds(since_ns));
         let note = format!("tidemill: {at} {node}: {row} since {since}");
         let writer = Writer::of(node);
-        self.note(node, Kind::Violation, note);
+        self.note(node, LineKind::Violation, note);
         self.violated = Some(writer);
         self.settle(writer, now_ns);
     }
@@ -131,21 +131,21 @@ impl Journal {
         let Some(lines) = &mut self.lines else { return };
         lines.settle(now_ns);
         if self.violated.take_if(|violated| *violated == writer).is_some() {
-            lines.push(Some(now_ns), (writer, Kind::End), "");
+            lines.push(Some(now_ns), (writer, LineKind::End), "");
         }
     }
 
     /// The script's actions of a time are done.
     pub(crate) fn cued(&mut self, now_ns: u64) {
         if let Some(lines) = self.lines.as_mut().filter(|_| self.expectations_failed > 0) {
-            lines.push(Some(now_ns), (Writer::Script, Kind::End), "");
+            lines.push(Some(now_ns), (Writer::Script, LineKind::End), "");
         }
     }
 
     /// Writes a note of a script.
     pub(crate) fn cue_note(&mut self, now_ns: u64, writer: Writer, text: impl fmt::Display) {
         match &mut self.lines {
-            Some(lines) => lines.push(Some(now_ns), (writer, Kind::Note), text),
+            Some(lines) => lines.push(Some(now_ns), (writer, LineKind::Note), text),
             None => self.console.note(text),
         }
     }
@@ -164,7 +164,7 @@ impl Journal {
     }
 
     /// The lines written in order; `None` if that is not the order.
-    pub(crate) fn written(&self) -> Option<Written> {
+    pub(crate) fn written(&self) -> Option<WrittenLines> {
         self.lines.as_ref().map(|_| self.written)
     }
 
@@ -179,7 +179,7 @@ impl Journal {
             return;
         }
         match self.console.form() {
-            Form::Text => self.data(sighting, Line(sighting)),
+            Form::Text => self.data(sighting, WatchLine(sighting)),
             Form::Json => {
                 let mut json = std::mem::take(&mut self.json);
                 write_json(&mut json, sighting);
@@ -197,13 +197,13 @@ impl Journal {
             self.write_lines();
         }
         match &mut self.lines {
-            Some(lines) => lines.push(Some(*at_ns), (Writer::of(node), Kind::Data), line),
+            Some(lines) => lines.push(Some(*at_ns), (Writer::of(node), LineKind::Data), line),
             None => self.console.line(line),
         }
     }
 
     /// Writes a note of a node whose turn continues.
-    fn note(&mut self, node: &str, kind: Kind, text: impl fmt::Display) {
+    fn note(&mut self, node: &str, kind: LineKind, text: impl fmt::Display) {
         match &mut self.lines {
             Some(lines) => lines.push(None, (Writer::of(node), kind), text),
             None => self.console.note(text),
@@ -212,9 +212,9 @@ impl Journal {
 }
 
 /// A sighting as a watch line.
-struct Line<'s>(&'s Sighting<'s>);
+struct WatchLine<'s>(&'s Sighting<'s>);
 
-impl fmt::Display for Line<'_> {
+impl fmt::Display for WatchLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Sighting { at_ns, node, stage, rule, relation, columns } = *self.0;
         let (letter, rule) = (stage.letter(), rule.unwrap_or("-"));
@@ -315,7 +315,7 @@ impl Observer for SharedJournal {
             // Writing to a string cannot fail.
             let _ = write!(note, " (rule {rule})");
         }
-        journal.note(sighting.node, Kind::Violation, note);
+        journal.note(sighting.node, LineKind::Violation, note);
         journal.violated.get_or_insert(Writer::of(sighting.node));
         if let Some(explaining) = &mut journal.explaining {
             let is_earlier = |one: &str, other: &str| Writer::of(one) < Writer::of(other);
@@ -343,7 +343,7 @@ impl Observer for SharedJournal {
 
     fn rule_failed(&mut self, node: &str, rule: &str, place: &str, reason: &str) {
         let note = format!("{place}: fault[rule-failed]: {reason} ({rule}, {node})");
-        self.get_mut().note(node, Kind::Note, note);
+        self.get_mut().note(node, LineKind::Note, note);
     }
 
     fn kept(&mut self, why: Kept) {
@@ -357,7 +357,7 @@ impl Observer for SharedJournal {
         if !given_up.times.is_power_of_two() {
             return;
         }
-        journal.note(given_up.node, Kind::Note, GivenUpNote(&given_up));
+        journal.note(given_up.node, LineKind::Note, GivenUpNote(&given_up));
     }
 }
 
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_violation_is_told_and_ends_the_run() {
+    fn a_violation_is_reported_and_ends_the_run() {
         let (mut journal, data, notes) = journal(Form::Text);
         assert!(!journal.get().is_over());
         journal.violated(sighting(Some("bad")));

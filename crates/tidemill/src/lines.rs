@@ -43,7 +43,7 @@ impl Writer {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum LineKind {
     Data,
     Note,
     /// A note about a tuple of the relation `violation`.
@@ -57,7 +57,7 @@ struct Line {
     /// In nanoseconds; `None` until the turn that writes it has ended.
     at_ns: Option<u64>,
     writer: Writer,
-    kind: Kind,
+    kind: LineKind,
     /// The end of its text, which begins at the end of the previous line's.
     end: usize,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Lines {
 
 /// The lines written so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Written {
+pub(crate) struct WrittenLines {
     /// The number of lines and notes.
     pub(crate) lines: u64,
     /// The number of notes about violations.
@@ -87,7 +87,7 @@ impl Lines {
     pub(crate) fn push(
         &mut self,
         at_ns: Option<u64>,
-        (writer, kind): (Writer, Kind),
+        (writer, kind): (Writer, LineKind),
         text: impl fmt::Display,
     ) {
         // Writing to a string cannot fail.
@@ -114,7 +114,7 @@ impl Lines {
         parts: &mut [Lines],
         console: &mut Console,
         skip: u64,
-        so_far: &mut Written,
+        so_far: &mut WrittenLines,
     ) {
         let mut order: Vec<(u64, Writer, usize, usize)> = Vec::new();
         for (part, Lines { lines, .. }) in parts.iter().enumerate() {
@@ -132,15 +132,15 @@ impl Lines {
             let Lines { text, lines, .. } = &parts[part];
             let begin = index.checked_sub(1).map_or(0, |before| lines[before].end);
             let (text, kind) = (&text[begin..lines[index].end], lines[index].kind);
-            if kind == Kind::End {
+            if kind == LineKind::End {
                 so_far.is_over = true;
                 continue;
             }
             so_far.lines += 1;
-            so_far.violations += u64::from(kind == Kind::Violation);
+            so_far.violations += u64::from(kind == LineKind::Violation);
             match kind {
                 _ if so_far.lines <= skip => {}
-                Kind::Data => console.line(text),
+                LineKind::Data => console.line(text),
                 _ => console.note(text),
             }
         }
@@ -160,10 +160,10 @@ mod tests {
     use crate::console::Form;
     use crate::tape::Tape;
 
-    fn written(parts: &mut [Lines], skip: u64) -> (String, String, Written) {
+    fn written(parts: &mut [Lines], skip: u64) -> (String, String, WrittenLines) {
         let (data, notes) = (Tape::default(), Tape::default());
         let mut console = Console::new(Form::Text, Box::new(data.clone()), Box::new(notes.clone()));
-        let mut so_far = Written::default();
+        let mut so_far = WrittenLines::default();
         Lines::write(parts, &mut console, skip, &mut so_far);
         console.flush();
         (data.text(), notes.text(), so_far)
@@ -172,7 +172,7 @@ mod tests {
     fn lines(of: &[(u64, u32, &str)]) -> Lines {
         let mut lines = Lines::default();
         for &(at_ns, node, text) in of {
-            lines.push(Some(at_ns), (Writer::Node(node), Kind::Data), text);
+            lines.push(Some(at_ns), (Writer::Node(node), LineKind::Data), text);
         }
         lines
     }
@@ -197,23 +197,23 @@ mod tests {
     fn nothing_is_written_after_the_end_of_the_least_node() {
         let mut one = lines(&[(1, 3, "three"), (2, 3, "later")]);
         let mut other = lines(&[(1, 1, "one"), (1, 2, "two")]);
-        other.push(None, (Writer::Node(2), Kind::Violation), "wrong");
-        other.push(None, (Writer::Node(2), Kind::Data), "rest of the turn");
+        other.push(None, (Writer::Node(2), LineKind::Violation), "wrong");
+        other.push(None, (Writer::Node(2), LineKind::Data), "rest of the turn");
         other.settle(1);
-        other.push(Some(1), (Writer::Node(2), Kind::End), "");
-        other.push(Some(1), (Writer::Node(2), Kind::Data), "another turn");
-        one.push(Some(1), (Writer::Cue(0, 3), Kind::Note), "cue");
+        other.push(Some(1), (Writer::Node(2), LineKind::End), "");
+        other.push(Some(1), (Writer::Node(2), LineKind::Data), "another turn");
+        one.push(Some(1), (Writer::Cue(0, 3), LineKind::Note), "cue");
         let (data, notes, so_far) = written(&mut [one, other], 0);
         assert_eq!((&*data, &*notes), ("one\ntwo\nrest of the turn\n", "cue\nwrong\n"));
-        assert_eq!(so_far, Written { lines: 5, violations: 1, is_over: true });
+        assert_eq!(so_far, WrittenLines { lines: 5, violations: 1, is_over: true });
     }
 
     #[test]
     fn the_script_ends_a_time_before_nodes_write() {
         let mut one = lines(&[(1, 0, "zero")]);
-        one.push(Some(1), (Writer::Cue(1, 0), Kind::Note), "second");
-        one.push(Some(1), (Writer::Cue(0, 9), Kind::Note), "first");
-        one.push(Some(1), (Writer::Script, Kind::End), "");
+        one.push(Some(1), (Writer::Cue(1, 0), LineKind::Note), "second");
+        one.push(Some(1), (Writer::Cue(0, 9), LineKind::Note), "first");
+        one.push(Some(1), (Writer::Script, LineKind::End), "");
         assert_eq!(written(&mut [one], 0).1, "first\nsecond\n");
     }
 

@@ -7,7 +7,7 @@
 //! rule/<name>/cost_ns ...           while it is measured, and what it was then
 //! stage/<operator>/inputs ...       likewise
 //! border/<operator>/passed ...      what crossed between rules and schemas; what failed, by reason
-//! query/all/evaluated ...           what was asked by tools
+//! query/all/evaluated ...           queries of tools
 //! turn/<kind>/count ...             turns by kind of owner: how many, how long
 //! loop/0/polls ...                  the loop, and what it asked of the system
 //! turn/<kind>.1/..., loop/1/...     those of the second worker

@@ -59,7 +59,7 @@ impl Manager {
         Ok(Some(Manager { socket: Arc::new(socket), watchdog }))
     }
 
-    fn tell(&self, state: &str) {
+    fn notify(&self, state: &str) {
         if let Err(error) = self.socket.send(state.as_bytes()) {
             say!(Info, "service", "the service manager does not take {state}: {error}");
         }
@@ -101,16 +101,16 @@ impl Service {
             say!(Info, "service", "goes on as {user:?}");
         }
         let Some(manager) = &self.manager else { return Ok(()) };
-        manager.tell("READY=1");
+        manager.notify("READY=1");
         if let Some(silence) = manager.watchdog {
             let manager = manager.clone();
-            events.every(silence / 2, move |_, _, _| manager.tell("WATCHDOG=1"));
+            events.every(silence / 2, move |_, _, _| manager.notify("WATCHDOG=1"));
         }
         Ok(())
     }
 
     /// The run is about to end.
     pub fn stopping(&self) {
-        self.manager.iter().for_each(|manager| manager.tell("STOPPING=1"));
+        self.manager.iter().for_each(|manager| manager.notify("STOPPING=1"));
     }
 }

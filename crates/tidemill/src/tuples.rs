@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_suit_is_said() {
+    fn unsuited_tuples_are_reported() {
         let wrong = |text| bound(text).expect_err("it does not suit");
         assert_eq!(wrong("suc(NODE, 1)"), "the program has no relation `suc`; is `succ` meant?");
         assert_eq!(wrong("succ(NODE)"), "`succ` has 2 columns, location included, not 1");

@@ -192,7 +192,7 @@ fn fields_have_types_and_names_that_are_checked() {
 
 /// Settings that rules change: a limit at a time, its deletion, and invalid ones.
 #[test]
-fn rules_change_settings_of_apps_and_are_told_what_is_refused() {
+fn rules_change_settings_of_apps_and_see_refusals() {
     let graph = "src :: Generator { frames: [\"hex 01\"], packets: 100000, rate: 1000 }
         cut :: Truncate { length: 100 }
         end :: Sink

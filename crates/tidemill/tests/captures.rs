@@ -141,7 +141,7 @@ fn a_capture_that_is_read_twice_takes_twice_as_long() {
 
 /// A device replaced by a capture receives its packets, and accepts sent ones.
 #[test]
-fn a_capture_stands_for_a_device() {
+fn a_capture_replaces_a_device() {
     let capture = Capture::new("device", &[0, 20, 2000]);
     let graph = "nic :: RawSocket { interface: \"eth0\" }
         rules :: Rules { fields: \"time\" }
@@ -169,6 +169,6 @@ fn a_capture_stands_for_a_device() {
     assert!(nothing.to_string().contains("app `nic` has eth0"), "{nothing}");
     let link = SimDevice::Link("lan".to_owned());
     let unused = simulate(&[("eth0", stands), ("eth1", link)]).expect_err("eth1 is unused");
-    let said = "[sim.devices] has eth1, and no app of the program has it";
-    assert_eq!(unused, Error::Options(said.to_owned()));
+    let message = "[sim.devices] has eth1, and no app of the program has it";
+    assert_eq!(unused, Error::Options(message.to_owned()));
 }

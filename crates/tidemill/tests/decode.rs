@@ -90,7 +90,7 @@ fn messages_are_events_and_the_rest_goes_on_and_is_counted() {
 }
 
 #[test]
-fn all_fields_come_by_number_and_nobody_need_want_the_rest() {
+fn all_fields_are_in_order_and_the_rest_is_optional() {
     let rules = "r1 seen(@N, Device, Place, Celsius, Places) :-
             reading(@N, Device, Place, Celsius, Places).
         watchmod(seen, \"c\").";

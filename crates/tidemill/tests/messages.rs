@@ -267,7 +267,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn tuples_are_the_messages_that_json_says(messages in vec(message(2), 1..4)) {
+    fn tuples_are_the_messages_of_the_json(messages in vec(message(2), 1..4)) {
         let loaded = program(STAGES);
         let schema = schema();
         let functions = loaded.rules.operators.messages().expect("schemas").clone();

@@ -221,7 +221,7 @@ END Main;
 "#;
 
 #[test]
-fn a_script_that_fails_is_started_again_and_told_with_its_reason() {
+fn a_failed_script_is_restarted_and_reported_with_its_reason() {
     let folder = folder("failing-script");
     let graph = scripted(&folder, FAILS, "", "script -> out");
     for kind in [EngineKind::Compiled, EngineKind::Dispatch] {
@@ -274,7 +274,7 @@ fn what_a_script_does_not_take_is_counted() {
 
 /// Ten packets for each: more than the output holds.
 #[test]
-fn what_cannot_leave_is_told_and_counted() {
+fn unsent_packets_are_reported_and_counted() {
     let folder = folder("flooding-script");
     let floods = r#"COMPONENT Main REQUIRES Packets;
         VARIABLE packet: TEXT; isSent: BOOLEAN; i, sent: INTEGER;

@@ -14,7 +14,7 @@ fn wrong(sink: &str) -> String {
 }
 
 #[test]
-fn names_say_what_a_file_holds_and_when_it_ends() {
+fn names_determine_form_and_period_of_a_file() {
     assert_eq!(wrong("sink(\"a-%Y%m%d-%H%M%S.jsonl\", tick)."), "");
     let text = wrong("sink(\"a.json\", tick). sink(\"b\", tick). sink(\"%y.csv\", tick).");
     assert!(text.contains("no file is written that ends in `.json`"), "{text}");

@@ -66,20 +66,20 @@ pub fn bombard(seeds: &[(PathBuf, Vec<u8>)], count: u64, target: impl Fn(&[u8]))
 
 fn check(name: &str, bytes: &[u8], target: impl Fn(&[u8])) {
     /// Prints the input that made the target panic.
-    struct Tell<'a>(&'a str, &'a [u8]);
+    struct Culprit<'a>(&'a str, &'a [u8]);
 
-    impl Drop for Tell<'_> {
+    impl Drop for Culprit<'_> {
         fn drop(&mut self) {
             if std::thread::panicking() {
                 eprintln!("{}: {:?}", self.0, String::from_utf8_lossy(self.1));
             }
         }
     }
-    let tell = Tell(name, bytes);
+    let culprit = Culprit(name, bytes);
     let start = Instant::now();
     target(bytes);
     assert!(start.elapsed() < INPUT_TIME_MAX, "took {:?}", start.elapsed());
-    drop(tell);
+    drop(culprit);
 }
 
 /// Mutation `number` of one of the seeds.

@@ -95,9 +95,9 @@ fn versions(path: &str, text: &str, findings: &mut Findings) {
         let kinds = ["dependencies", "build-dependencies", "dev-dependencies"];
         let Some(package) = kinds.iter().find_map(|kind| entry.dependency(kind)) else { continue };
         // In a section of its own a dependency has several lines; one of them must inherit.
-        let said = |other: &Entry<'_>| other.section == entry.section && other.inherits();
+        let is_inherited = |other: &Entry<'_>| other.section == entry.section && other.inherits();
         let own_section = entry.section.ends_with(package) && entry.section.contains('.');
-        if !(entry.inherits() || own_section && all.iter().any(said)) {
+        if !(entry.inherits() || own_section && all.iter().any(is_inherited)) {
             let message = format!("version of `{package}`: say `workspace = true`");
             findings.add(path, entry.line, message);
         }

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn ci_runs_what_the_readme_says() {
+    fn ci_runs_the_commands_of_the_readme() {
         let readme =
             "cargo test in words\n```sh\ncargo run # go\n$ cargo test --all   # test\n```\n";
         assert_eq!(with(readme, "set -e\ncargo test --all\n"), "");

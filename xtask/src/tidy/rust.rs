@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_no_trouble() {
+    fn unterminated_tokens_are_handled() {
         for source in ["\"", "/* /*", "r#\"", "'", "'\\", "é\"é"] {
             code_only(source);
         }

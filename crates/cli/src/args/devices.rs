@@ -4,7 +4,7 @@ use clap::Args;
 use tidemill::devices::SimDevice;
 use tidemill_stdx::sorted::SortedMap;
 
-/// What stands for devices in a simulation.
+/// Simulated devices.
 #[derive(Args, Clone, Debug)]
 pub struct Devices {
     /// A packet app's device is at a link between nodes, or replays a capture

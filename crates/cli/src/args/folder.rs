@@ -6,30 +6,30 @@ use std::path::Path;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
 use tidemill::program::FileKind;
-use tidemill::program::folder::{Folder, Wrong};
+use tidemill::program::folder::{Folder, FolderErrors};
 
 use super::{Cli, Sources, Verb};
 
 /// Why the command line cannot be expanded.
-pub enum Refused {
+pub enum ExpandError {
     /// The folder has errors.
-    Folder(Wrong),
+    Folder(FolderErrors),
     /// The options of the settings do not fit the verb or the command line.
     Usage(clap::Error),
 }
 
 /// Expands a command line that names a folder; options of the command line override those of the
 /// folder.
-pub fn expand(mut cli: Cli) -> Result<Cli, Refused> {
+pub fn expand(mut cli: Cli) -> Result<Cli, ExpandError> {
     let Some((verb, sources)) = sources(&mut cli.verb) else { return Ok(cli) };
     let [name] = sources.files.as_slice() else { return Ok(cli) };
     if !Path::new(name).is_dir() {
         return Ok(cli);
     }
-    let folder = Folder::read(Path::new(name)).map_err(Refused::Folder)?;
+    let folder = Folder::read(Path::new(name)).map_err(ExpandError::Folder)?;
     let options = folder.options(verb);
     if !options.words.is_empty() {
-        cli = again(verb, options.words).map_err(Refused::Usage)?;
+        cli = again(verb, options.words).map_err(ExpandError::Usage)?;
     }
     if let Verb::Run(run) = &mut cli.verb
         && run.arguments.is_empty()

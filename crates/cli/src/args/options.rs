@@ -264,7 +264,7 @@ pub struct SimArgs {
     /// Draw a space-time diagram: of what led to a violation, or else of the end of the run
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// What stands for devices.
+    /// Simulated devices.
     #[command(flatten)]
     pub devices: Devices,
     /// Tuples from outside.
@@ -321,7 +321,7 @@ pub struct Simulated {
     /// Likewise, for events
     #[arg(long, value_name = "TUPLE", requires = "profile")]
     pub inject: Vec<String>,
-    /// What stands for devices: the section [sim.devices] of the settings.
+    /// Simulated devices: the section [sim.devices] of the settings.
     #[arg(skip)]
     pub devices: SortedMap<String, SimDevice>,
 }
@@ -394,7 +394,7 @@ pub struct WhyArgs {
 }
 
 impl WhyArgs {
-    /// Whether it is asked why not, of which node, about which tuple.
+    /// Whether the tuple should be absent, the node, and the tuple.
     ///
     /// # Errors
     /// What is wrong with the words.

@@ -58,7 +58,7 @@ pub struct TestArgs {
     /// The folder that files of rules lie below; the current one if not given
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// What stands for devices.
+    /// Simulated devices.
     #[command(flatten)]
     pub devices: Devices,
     /// Tuples from outside.

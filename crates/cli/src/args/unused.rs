@@ -222,7 +222,7 @@ fn chosen<const N: usize>(given: [(&'static str, bool); N]) -> impl Iterator<Ite
 mod tests {
     use super::*;
 
-    fn said(given: &[&'static str], files: &[&str]) -> Vec<String> {
+    fn errors(given: &[&'static str], files: &[&str]) -> Vec<String> {
         struct Options<'o>(&'o [&'static str]);
         impl Given for Options<'_> {
             fn given(&self) -> Vec<&'static str> {
@@ -236,13 +236,13 @@ mod tests {
     fn an_option_needs_one_of_its_kinds() {
         let line = "-D has no effect here: it concerns rules and packet graphs, and the program \
                     has components and schemas only";
-        assert_eq!(said(&["-D", "--stack"], &["a.com", "b.proto"]), [line]);
-        assert!(said(&["-D", "--stack"], &["a.com", "b.flow"]).is_empty());
-        assert!(said(&["-D"], &["a.txt"]).is_empty());
+        assert_eq!(errors(&["-D", "--stack"], &["a.com", "b.proto"]), [line]);
+        assert!(errors(&["-D", "--stack"], &["a.com", "b.flow"]).is_empty());
+        assert!(errors(&["-D"], &["a.txt"]).is_empty());
     }
 
     #[test]
-    fn all_options_that_are_asked_for_are_declared_once() {
+    fn all_used_options_are_declared_once() {
         let names: Vec<&str> = CONCERNS.iter().map(|(name, _)| *name).collect();
         let mut sorted = names.clone();
         sorted.sort_unstable();

@@ -46,7 +46,7 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
         landmark: common::landmark(&args.sources.defines),
         extra,
         turn_tuples_max: args.turn_limit,
-        stop: Some(interrupt.asked.clone()),
+        stop: Some(interrupt.requested.clone()),
     };
     let explorer = Explorer::new(program, options);
     let mut explorer = explorer.map_err(|reason| {
@@ -54,7 +54,7 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
         Status::Usage
     })?;
     if let Some(script) = &script {
-        sim::told(&sources, &explorer.script(script, &sources), report)?;
+        sim::report_all(&sources, &explorer.script(script, &sources), report)?;
     }
     let found = explorer.run().map_err(|message| common::failed(report, &message))?;
     if let (Some(path), Some(counterexample)) = (&args.save, &found.counterexample) {

@@ -18,7 +18,7 @@ use crate::report::Reporter;
 use crate::status::Status;
 
 /// The time for a run to end after a signal, before the process is ended.
-const PATIENCE: Duration = Duration::from_millis(80);
+const GRACE: Duration = Duration::from_millis(80);
 
 /// The processor time after which the first thread is busy, not waiting for others.
 const WORKING: Duration = Duration::from_millis(50);
@@ -38,7 +38,7 @@ pub enum OnTerminate {
 /// Signals that end the run. The second signal ends the process at once.
 pub struct Interrupt {
     /// Set by a signal.
-    pub asked: Arc<AtomicBool>,
+    pub requested: Arc<AtomicBool>,
     /// Readable after a signal.
     pub stream: UnixStream,
     /// Readable instead after a SIGTERM that drains.
@@ -53,7 +53,7 @@ impl Interrupt {
     /// Installs the handlers.
     pub fn new(on_terminate: OnTerminate) -> io::Result<Interrupt> {
         let (stream, write) = UnixStream::pair()?;
-        let (asked, signal) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (requested, signal) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         // Set by any signal: the next one ends the process.
         let signalled = Arc::new(AtomicBool::new(false));
         let mut drain = None;
@@ -66,11 +66,11 @@ impl Interrupt {
                 pipe::register(number, write)?;
                 drain = Some(read);
             } else {
-                flag::register(number, asked.clone())?;
+                flag::register(number, requested.clone())?;
                 pipe::register(number, write.try_clone()?)?;
             }
         }
-        Ok(Interrupt { asked, stream, drain, signal, over: Arc::default() })
+        Ok(Interrupt { requested, stream, drain, signal, over: Arc::default() })
     }
 
     /// Ends the process some 100 ms after a signal if its first thread, which calls this, is still
@@ -81,7 +81,7 @@ impl Interrupt {
             pipe::register(number, write.try_clone()?)?;
         }
         let (over, signal) = (self.over.clone(), self.signal.clone());
-        let (asked, drains) = (self.asked.clone(), self.drain.is_some());
+        let (requested, drains) = (self.requested.clone(), self.drain.is_some());
         let end = move || {
             if !matches!(signals.read(&mut [0]), Ok(1)) {
                 return;
@@ -93,12 +93,12 @@ impl Interrupt {
                     thread::sleep(Duration::from_millis(5));
                 }
                 // Relaxed: the flag publishes no other data.
-                asked.store(true, Ordering::Relaxed);
+                requested.store(true, Ordering::Relaxed);
             }
             let (began, worked) = (Instant::now(), processor_time());
             // Acquire, paired with the Release in `over`: the output of the run has been written.
             while !over.load(Ordering::Acquire) {
-                if began.elapsed() >= PATIENCE && processor_time() >= worked + WORKING {
+                if began.elapsed() >= GRACE && processor_time() >= worked + WORKING {
                     report.error("interrupted in the middle of a turn");
                     std::process::exit(status_of(&signal) as i32);
                 }

@@ -21,9 +21,9 @@ pub(super) fn test(
     interrupt: &Interrupt,
     report: Reporter,
 ) -> Result<Status, Status> {
-    let asked = interrupt.asked.clone();
+    let requested = interrupt.requested.clone();
     let fate = |mutant| {
-        let tried = try_mutant(load(mutant), options.clone(), script, &asked);
+        let tried = try_mutant(load(mutant), options.clone(), script, &requested);
         tried.map_err(|message| common::failed(report, &message))
     };
     let reason = match fate(None)? {
@@ -37,7 +37,7 @@ pub(super) fn test(
     let (mut out, mut tally) = (Out::new(), Tally::default());
     for (mutant, place) in mutants {
         let judged = Judged { fate: fate(Some(mutant.clone()))?, mutant, place };
-        if asked.load(Ordering::Relaxed) {
+        if requested.load(Ordering::Relaxed) {
             break;
         }
         tally.add(&judged.fate);
@@ -45,7 +45,7 @@ pub(super) fn test(
     }
     out.write(&format!("{tally}\n"));
     match out.finish() {
-        Status::Fine if asked.load(Ordering::Relaxed) => Ok(interrupt.status()),
+        Status::Fine if requested.load(Ordering::Relaxed) => Ok(interrupt.status()),
         Status::Fine if tally.survived > 0 => Err(Status::Failed),
         status => Ok(status),
     }

@@ -54,12 +54,12 @@ fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
         packets: sim::engine_of_graphs(None, nodes),
         profile: true,
         devices: devices.clone(),
-        stop: Some(interrupt.asked.clone()),
+        stop: Some(interrupt.requested.clone()),
         ..SimOptions::default()
     };
     let mut simulation = simulation(program, options, report)?;
     if let Some(script) = &script {
-        sim::told(&texts, &simulation.script(script, &texts), report)?;
+        sim::report_all(&texts, &simulation.script(script, &texts), report)?;
     }
     let ran = simulation.run(Console::silent());
     interrupt.over();

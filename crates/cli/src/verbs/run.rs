@@ -142,7 +142,7 @@ fn options(
         seed: args.seed,
         clock: args.clock.map_or(Clock::Own, |Clocks::Wall| Clock::Wall),
         stop: Some(OwnedFd::from(stop)),
-        stop_flag: Some(interrupt.asked.clone()),
+        stop_flag: Some(interrupt.requested.clone()),
         drain: drain.transpose().map_err(no_signals)?.map(OwnedFd::from),
         hang_up,
         reload,

@@ -76,7 +76,7 @@ fn simulate(
     let simulation = Simulation::new(program, options);
     let mut simulation = simulation.map_err(|message| common::failed(report, &message))?;
     if let Some(script) = &script {
-        told(&sources, &simulation.script(script, &sources), report)?;
+        report_all(&sources, &simulation.script(script, &sources), report)?;
     }
     let form = if json { Form::Json } else { Form::Text };
     let (began, again) = (Instant::now(), simulation.clone());
@@ -178,7 +178,7 @@ fn options(
         profile: args.engine.profile.is_some(),
         devices: args.devices.all(),
         root: args.root,
-        stop: Some(interrupt.asked.clone()),
+        stop: Some(interrupt.requested.clone()),
     })
 }
 
@@ -222,12 +222,12 @@ pub fn read_script(path: &Path, sources: &mut Texts, report: Reporter) -> Result
     })?;
     let file = sources.add(name, text.clone());
     let (script, found) = script::parse(file, &text);
-    told(sources, &found, report)?;
+    report_all(sources, &found, report)?;
     Ok(script)
 }
 
 /// Reports diagnostics, and fails if there are errors.
-pub fn told(sources: &Texts, found: &[Diagnostic], report: Reporter) -> Result<(), Status> {
+pub fn report_all(sources: &Texts, found: &[Diagnostic], report: Reporter) -> Result<(), Status> {
     report.diagnostics(sources, found);
     if has_errors(found) { Err(Status::Failed) } else { Ok(()) }
 }

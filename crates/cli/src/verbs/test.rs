@@ -75,7 +75,7 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     let test = Test::new(program, options);
     let mut test = test.map_err(|message| common::failed(report, &message))?;
     if let Some(script) = &script {
-        sim::told(&sources, &test.script(script, &sources), report)?;
+        sim::report_all(&sources, &test.script(script, &sources), report)?;
     }
     if let Some(reason) = test.alone() {
         report.note(&format!("one worker only: {reason}"));
@@ -161,7 +161,7 @@ fn options(
             turn_tuples_max: args.turn_limit,
             devices: args.devices.all(),
             root: args.root,
-            stop: Some(interrupt.asked.clone()),
+            stop: Some(interrupt.requested.clone()),
             ..default.each
         },
         nodes,

@@ -6,14 +6,14 @@ use std::io::IsTerminal;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tidemill::ask::{Asker, Costs, Whom as Run};
+use tidemill::ask::{Asker, Costs, RunAddress};
 use tidemill::control::place::SOCKET;
 use tidemill::top::{prometheus, table};
 use tidemill_event::Os;
 use tidemill_stat::{Snapshot, place};
 
 use super::common;
-use crate::args::{TopArgs, TopForm, Whom};
+use crate::args::{TopArgs, TopForm, TopTarget};
 use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
@@ -70,12 +70,12 @@ enum Looker {
 impl Looker {
     fn new(args: &TopArgs) -> Result<Looker, String> {
         match (&args.whom, &args.token_file) {
-            (None | Some(Whom::Process(_)), Some(_)) => {
+            (None | Some(TopTarget::Process(_)), Some(_)) => {
                 Err("--token-file is for a node: tell its address".to_owned())
             }
             (None, None) => only().map(Looker::process),
-            (Some(Whom::Process(pid)), None) => Ok(Looker::process(*pid)),
-            (Some(Whom::Node(address)), token) => {
+            (Some(TopTarget::Process(pid)), None) => Ok(Looker::process(*pid)),
+            (Some(TopTarget::Node(address)), token) => {
                 let asker = common::asker(address, token.as_ref())?;
                 Ok(Looker::Node(address.clone(), Box::new(asker), String::new()))
             }
@@ -84,7 +84,7 @@ impl Looker {
 
     fn process(pid: u32) -> Looker {
         let socket = place::base_of(pid).join(pid.to_string()).join(SOCKET);
-        let asker = |host| Box::new(Asker::new(Box::new(host), Run::Socket(socket)));
+        let asker = |host| Box::new(Asker::new(Box::new(host), RunAddress::Socket(socket)));
         Looker::Process(pid, Os::new().ok().map(asker))
     }
 

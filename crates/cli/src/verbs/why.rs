@@ -24,9 +24,9 @@ pub fn why(args: WhyArgs, report: Reporter) -> Status {
     let reach = |address: &str| asker(address, args.token_file.as_ref());
     let answered = match is_not {
         false => why::why(node, tuple, timeout, reach)
-            .map(|asked| answer(&asked.why, asked.silent, report)),
+            .map(|found| answer(&found.why, found.silent, report)),
         true => why::why_not(node, tuple, timeout, reach)
-            .map(|asked| answer(&asked.why_not, asked.silent, report)),
+            .map(|found| answer(&found.why_not, found.silent, report)),
     };
     answered.unwrap_or_else(|error| {
         let status = failed(report, &error);

@@ -110,7 +110,7 @@ pub fn free_addresses(count: usize) -> Vec<String> {
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
     let began = Instant::now();
     while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(30), "waited in vain until {what}");
+        assert!(began.elapsed() < Duration::from_secs(30), "timed out waiting until {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
     began.elapsed()

@@ -95,7 +95,7 @@ pub(super) enum Become {
 
 /// The result of taking packets from links.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Taken {
+pub(super) struct TakenPackets {
     packets: usize,
     /// Some were left.
     has_left: bool,
@@ -106,9 +106,9 @@ pub(super) fn take_each<A>(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     apps: &mut [A],
-    take: fn(&mut Machine, &mut Loop<Machine>, &mut A, &mut Taken),
+    take: fn(&mut Machine, &mut Loop<Machine>, &mut A, &mut TakenPackets),
 ) -> bool {
-    let mut taken = Taken::default();
+    let mut taken = TakenPackets::default();
     apps.iter_mut().for_each(|app| take(machine, events, app, &mut taken));
     if taken.packets > 0 {
         // An empty link may let the graph finish.
@@ -117,7 +117,7 @@ pub(super) fn take_each<A>(
     taken.has_left
 }
 
-impl Taken {
+impl TakenPackets {
     /// Takes the packets from a link of the graph, and calls `f` with each.
     pub(super) fn link(
         &mut self,

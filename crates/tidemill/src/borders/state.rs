@@ -13,7 +13,7 @@ use super::devices::Devices;
 use super::flows::Flows;
 use super::packets::Packets;
 use super::programs::Programs;
-use super::rules::Desk;
+use super::rules::RulesServer;
 use super::settings::{Settings, SettingsBorder};
 use super::tables::Tables;
 
@@ -35,7 +35,7 @@ pub(crate) struct Borders {
     /// Stages of components.
     pub(crate) components: Stages,
     /// Rules as an interface of components.
-    pub(crate) rules: Desk,
+    pub(crate) rules: RulesServer,
     /// Simulated devices at links.
     pub(crate) devices: Devices,
     /// Batches in the inbox, to measure their latency.
@@ -60,7 +60,7 @@ impl Borders {
             decoders: Decoders::new(&checked.decoders, registry),
             flows: Flows::new(&checked.flows, registry, secret),
             components: Stages::new(&checked.components, registry, secret),
-            rules: Desk::new(&checked.rules, registry),
+            rules: RulesServer::new(&checked.rules, registry),
             devices: Devices::default(),
             batches: Batches::default(),
         }

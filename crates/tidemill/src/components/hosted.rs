@@ -68,12 +68,12 @@ struct Reported {
 }
 
 /// Records failures for the host, and logs the rest.
-struct Reporter {
+struct HostReporter {
     name: String,
     reported: Rc<RefCell<Reported>>,
 }
 
-impl Reports for Reporter {
+impl Reports for HostReporter {
     fn fault(&mut self, fault: &Fault) {
         let text = fault_text(fault, "");
         let mut reported = self.reported.borrow_mut();
@@ -161,7 +161,7 @@ impl Hosted {
         let name = name.to_owned();
         let logged = Logged { name: name.clone(), line: Vec::new() };
         let console = Console::new(Box::new(logged), Lines::Together);
-        let reports = Box::new(Reporter { name, reported: reported.clone() });
+        let reports = Box::new(HostReporter { name, reported: reported.clone() });
         let disk = super::system::disk::Disk::System;
         let outputs = components::Outputs { console, reports, disk };
         let mut host = Box::new(Sim::new(seed));

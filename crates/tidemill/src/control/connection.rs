@@ -54,9 +54,9 @@ pub(super) struct Connection {
     /// The answer is paused.
     is_paused: bool,
     /// The time of creation, or of the last complete message.
-    pub(super) heard_ns: u64,
+    pub(super) received_ns: u64,
     /// The time of the last progress in sending, or at which bytes were first queued.
-    pub(super) moved_ns: u64,
+    pub(super) progress_ns: u64,
 }
 
 impl Connection {
@@ -68,8 +68,8 @@ impl Connection {
             out: Vec::new(),
             sent: 0,
             is_paused: false,
-            heard_ns: now_ns,
-            moved_ns: now_ns,
+            received_ns: now_ns,
+            progress_ns: now_ns,
         }
     }
 
@@ -91,7 +91,7 @@ impl Connection {
         let mut plain = Vec::new();
         let received = channel.receive(bytes, &mut plain, &mut self.out);
         if !was_open && channel.is_open() {
-            self.heard_ns = now_ns;
+            self.received_ns = now_ns;
         }
         received?;
         self.reader.push(&plain);
@@ -105,14 +105,14 @@ impl Connection {
         }
         let Ok(frame) = self.reader.next_frame() else { return Err(Ending::TooLong) };
         let Some(frame) = frame else { return Ok(None) };
-        self.heard_ns = now_ns;
+        self.received_ns = now_ns;
         Control::decode(frame).map(Some).map_err(|_| Ending::Malformed)
     }
 
     /// Queues a message.
-    pub(super) fn say(&mut self, message: &[u8], now_ns: u64) -> Result<(), Ending> {
+    pub(super) fn send(&mut self, message: &[u8], now_ns: u64) -> Result<(), Ending> {
         if self.waiting() == 0 {
-            self.moved_ns = now_ns;
+            self.progress_ns = now_ns;
         }
         let Some(channel) = &mut self.channel else {
             return write_frame(&mut self.out, message).map_err(|_| Ending::TooLong);
@@ -133,9 +133,9 @@ impl Connection {
     }
 
     /// `count` bytes were sent; returns true if a paused answer can resume.
-    pub(super) fn went(&mut self, count: usize, now_ns: u64) -> bool {
+    pub(super) fn advance(&mut self, count: usize, now_ns: u64) -> bool {
         self.sent += count;
-        self.moved_ns = now_ns;
+        self.progress_ns = now_ns;
         if self.sent == self.out.len() {
             self.out.clear();
             // Releases the capacity that a long answer needed.
@@ -184,15 +184,15 @@ mod tests {
             connection.next(5).unwrap().unwrap().message,
             Some(Message::Query { .. })
         ));
-        assert_eq!(connection.heard_ns, 5);
-        connection.say(&vec![0; WAITING_MAX], 6).unwrap();
+        assert_eq!(connection.received_ns, 5);
+        connection.send(&vec![0; WAITING_MAX], 6).unwrap();
         assert!(connection.pause() && !connection.reads());
         assert_eq!(connection.next(7).unwrap(), None, "the answer first");
-        assert!(!connection.went(10, 8), "there is too much yet");
-        assert!(connection.went(connection.waiting() - WAITING_LOW, 9));
-        assert!(!connection.went(connection.waiting(), 10), "it goes on already");
+        assert!(!connection.advance(10, 8), "there is too much yet");
+        assert!(connection.advance(connection.waiting() - WAITING_LOW, 9));
+        assert!(!connection.advance(connection.waiting(), 10), "it goes on already");
         assert!(connection.next(11).unwrap().is_some());
-        assert_eq!((connection.heard_ns, connection.moved_ns), (11, 10));
+        assert_eq!((connection.received_ns, connection.progress_ns), (11, 10));
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
         // Half a frame is no message, and does not count as activity.
         let mut connection = Connection::new(None, 0);
         connection.push(&[9, 0, 0], 1).unwrap();
-        assert_eq!((connection.next(2), connection.heard_ns), (Ok(None), 0));
+        assert_eq!((connection.next(2), connection.received_ns), (Ok(None), 0));
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         let mut connection = server();
         assert_eq!(connection.standing(), Standing::HalfOpen);
         connection.push(&hello, 3).unwrap();
-        assert_eq!((connection.standing(), connection.heard_ns), (Standing::Admitted, 3));
+        assert_eq!((connection.standing(), connection.received_ns), (Standing::Admitted, 3));
         tool.receive(connection.unsent(), &mut Vec::new(), &mut Vec::new()).unwrap();
         let mut sealed = Vec::new();
         tool.seal(&framed(&control::top(4)), &mut sealed).unwrap();

@@ -21,4 +21,4 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use server::{Controlled, Limits, Server, Snapshot, Whom, adopt, listen, open, reply};
+pub use server::{Controlled, Limits, QueriedNode, Server, Snapshot, adopt, listen, open, reply};

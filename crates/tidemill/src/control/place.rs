@@ -69,7 +69,7 @@ impl Drop for Files {
 
 /// A run of this host, found by one of its nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Found {
+pub struct FoundRun {
     /// Its socket.
     pub socket: PathBuf,
     /// The name of the node there.
@@ -107,15 +107,15 @@ fn fit(address: &str, name: &str, listens: &str) -> Option<Fit> {
 }
 
 /// The live run under `base` that has a node of that address.
-pub fn find_in(base: &Path, address: &str) -> Option<Found> {
-    let mut best: Option<(Fit, Found)> = None;
+pub fn find_in(base: &Path, address: &str) -> Option<FoundRun> {
+    let mut best: Option<(Fit, FoundRun)> = None;
     for pid in place::processes(base) {
         let folder = base.join(pid.to_string());
         for line in read_nodes(&folder).lines() {
             let Some((name, listens)) = line.split_once(' ') else { continue };
             let Some(fit) = fit(address, name, listens) else { continue };
             if best.as_ref().is_none_or(|(other, _)| fit > *other) {
-                let found = Found { socket: folder.join(SOCKET), node: name.to_owned() };
+                let found = FoundRun { socket: folder.join(SOCKET), node: name.to_owned() };
                 best = Some((fit, found));
             }
         }
@@ -127,7 +127,7 @@ pub fn find_in(base: &Path, address: &str) -> Option<Found> {
 ///
 /// # Errors
 /// Why there is none, as text for users.
-pub fn find(address: &str) -> Result<Found, String> {
+pub fn find(address: &str) -> Result<FoundRun, String> {
     let bases = place::bases();
     if let Some(found) = bases.iter().find_map(|base| find_in(base, address)) {
         return Ok(found);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_says_whose_a_port_is() {
+    fn the_kernel_lists_the_owner_of_a_port() {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap().to_string();
         assert_eq!(owner_of_port(&address), Some(own_uid()));

@@ -99,7 +99,7 @@ pub trait Controlled: Sized + 'static {
     fn query(
         &mut self,
         events: &mut Loop<Self>,
-        whom: Whom<'_>,
+        whom: QueriedNode<'_>,
         question: (AskerId, u64),
         text: &str,
     ) -> Result<(), End> {
@@ -141,7 +141,7 @@ pub trait Controlled: Sized + 'static {
 
 /// The node that a query is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Whom<'a> {
+pub enum QueriedNode<'a> {
     /// The node of that name, or the only one.
     Name(&'a str),
     /// The node to whose port the asker has connected.
@@ -548,8 +548,8 @@ fn request<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64, cont
         Some(Message::Query { node, text }) => {
             let origin = world.control().and_then(|server| Some(server.lines.get(&number)?.origin));
             let whom = match origin {
-                Some(Origin::Port(node)) => Whom::Node(node),
-                Some(Origin::Socket) | None => Whom::Name(&node),
+                Some(Origin::Port(node)) => QueriedNode::Node(node),
+                Some(Origin::Socket) | None => QueriedNode::Name(&node),
             };
             world.query(events, whom, (asker, id), &text).err()
         }
@@ -626,7 +626,7 @@ fn queue<W: Controlled>(world: &mut W, events: &Loop<W>, asker: AskerId, message
     let now_ns = events.now().0;
     let Some(server) = world.control() else { return };
     let Some(line) = server.lines.get_mut(&asker.0).filter(|line| !line.ends) else { return };
-    if let Err(ending) = line.connection.say(message, now_ns) {
+    if let Err(ending) = line.connection.send(message, now_ns) {
         cut(world, asker.0, ending);
     }
 }
@@ -645,7 +645,7 @@ fn write<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64) {
         }
         match events.host().write(line.endpoint, line.connection.unsent()) {
             Ok(None) => break,
-            Ok(Some(count)) => goes_on |= line.connection.went(count, now_ns),
+            Ok(Some(count)) => goes_on |= line.connection.advance(count, now_ns),
             Err(_) => return refuse(world, events, number, Reason::Broken),
         }
     }
@@ -721,16 +721,18 @@ fn sweep<W: Controlled>(world: &mut W, events: &mut Loop<W>) {
             now_ns.saturating_sub(since_ns) >= span.as_nanos() as u64
         };
         let reason = match line.connection.standing() {
-            Standing::HalfOpen if passed(line.connection.heard_ns, limits.handshake) => {
+            Standing::HalfOpen if passed(line.connection.received_ns, limits.handshake) => {
                 Reason::Handshake
             }
             Standing::Admitted if line.connection.waiting() > 0 => {
-                if !passed(line.connection.moved_ns, limits.stalled) {
+                if !passed(line.connection.progress_ns, limits.stalled) {
                     continue;
                 }
                 Reason::Stalled
             }
-            Standing::Admitted if !is_asking && passed(line.connection.heard_ns, limits.idle) => {
+            Standing::Admitted
+                if !is_asking && passed(line.connection.received_ns, limits.idle) =>
+            {
                 Reason::Idle
             }
             Standing::HalfOpen | Standing::Admitted => continue,

@@ -39,7 +39,7 @@ impl Controlled for Little {
     fn query(
         &mut self,
         events: &mut Loop<Little>,
-        whom: Whom<'_>,
+        whom: QueriedNode<'_>,
         (asker, id): (AskerId, u64),
         text: &str,
     ) -> Result<(), End> {
@@ -312,7 +312,7 @@ fn call(tool: &mut TcpStream, token: &str) -> (Channel, Vec<u8>) {
 }
 
 #[test]
-fn the_network_is_asked_for_a_token_first() {
+fn remote_connections_need_a_token_first() {
     let mut run = Run::new("token", Limits::default(), Some(TOKEN));
     let mut tool = run.remote();
     let (mut channel, hello) = call(&mut tool, TOKEN);

@@ -10,7 +10,7 @@ use tidemill_stdx::hash::Map;
 
 use super::locals::Failure;
 use super::search::Walked;
-use super::steps::{State, Step, Steps, Taken, Which};
+use super::steps::{State, Step, StepKind, Steps, Transition};
 use super::turns::MessageId;
 
 /// The part of a path from which its last step follows, as a path that was replayed. If the replay
@@ -84,11 +84,11 @@ fn take(steps: &mut Steps, state: &State, walked: &Walked) -> Option<Walked> {
     };
     let wanted = tables(steps, &walked.after);
     let which = match walked.step {
-        Step::Turn(_) => Which::Turns,
-        _ => Which::Outside,
+        Step::Turn(_) => StepKind::Turns,
+        _ => StepKind::Outside,
     };
     let mut found = None;
-    steps.each(state, which, &mut |steps, Taken { step, state: after, failure }| {
+    steps.each(state, which, &mut |steps, Transition { step, state: after, failure }| {
         let is_it =
             step == walked.step && failure == walked.failure && tables(steps, after) == wanted;
         if is_it {

@@ -14,7 +14,7 @@ use super::cause::sent_in;
 use super::events::EventId;
 use super::locals::{Failure, LocalId};
 use super::search::Walked;
-use super::steps::{Deed, Step, Steps};
+use super::steps::{Effect, Step, Steps};
 use super::turns::{MessageId, TablesId};
 
 /// A failing run: the inputs of its nodes, and their effects.
@@ -96,8 +96,8 @@ impl std::fmt::Display for Counterexample {
 }
 
 /// Describes a path.
-pub(super) fn tell(steps: &mut Steps, path: &[Walked]) -> Counterexample {
-    let mut told = Counterexample::default();
+pub(super) fn describe(steps: &mut Steps, path: &[Walked]) -> Counterexample {
+    let mut counterexample = Counterexample::default();
     let mut senders: Map<MessageId, Vec<u32>> = Map::default();
     // The node whose only waiting event has just arrived.
     let mut arrived: Option<u32> = None;
@@ -127,7 +127,7 @@ pub(super) fn tell(steps: &mut Steps, path: &[Walked]) -> Counterexample {
             effects.push(format!("sends {} to {to}", text(steps, event)));
         }
         if let Some(failure) = failure {
-            told.failure = match failure {
+            counterexample.failure = match failure {
                 Failure::Turn(number) => steps.locals.turns.failure(*number).to_owned(),
                 Failure::Property(number) => {
                     let properties = steps.locals.turns.properties.as_ref();
@@ -135,11 +135,11 @@ pub(super) fn tell(steps: &mut Steps, path: &[Walked]) -> Counterexample {
                 }
                 Failure::Chain => "turns that follow from one event do not end".to_owned(),
             };
-            told.node = match failure {
+            counterexample.node = match failure {
                 Failure::Property(_) => SIM.to_owned(),
                 Failure::Turn(_) | Failure::Chain => address.clone(),
             };
-            effects.push(told.failure.clone());
+            effects.push(counterexample.failure.clone());
         }
         let from = |message: &MessageId| {
             let sender = senders.get(message).and_then(|all| all.first()).copied();
@@ -153,7 +153,7 @@ pub(super) fn tell(steps: &mut Steps, path: &[Walked]) -> Counterexample {
                 let first = inbox.first().copied();
                 let is_alone = inbox.len() == 1 && arrived == Some(*node);
                 arrived = None;
-                if is_alone && let Some(last) = told.moves.last_mut() {
+                if is_alone && let Some(last) = counterexample.moves.last_mut() {
                     last.effects.extend(effects);
                     continue;
                 }
@@ -174,11 +174,11 @@ pub(super) fn tell(steps: &mut Steps, path: &[Walked]) -> Counterexample {
                 Some(format!("{} to {to} is lost", text(steps, event)))
             }
             Step::Timer(_, number) => Some(format!("{address}: {}", timer(steps, *number))),
-            Step::Script(action) => Some(match &steps.script()[*action as usize].deed {
-                Deed::Give(event) => {
+            Step::Script(action) => Some(match &steps.script()[*action as usize].effect {
+                Effect::Give(event) => {
                     format!("{address} gets {} from the script", text(steps, *event))
                 }
-                Deed::Crash => format!("{address} crashes, and starts again, empty"),
+                Effect::Crash => format!("{address} crashes, and starts again, empty"),
             }),
             Step::Crash(_) => Some(format!("{address} crashes, and starts again, empty")),
         };
@@ -192,10 +192,10 @@ pub(super) fn tell(steps: &mut Steps, path: &[Walked]) -> Counterexample {
         }
         if let Some(text) = line {
             let is_outside = !matches!(step, Step::Turn(_));
-            told.moves.push(Happened { is_outside, text, effects });
+            counterexample.moves.push(Happened { is_outside, text, effects });
         }
     }
-    told
+    counterexample
 }
 
 /// Whether the first waiting event holds the facts with which a node starts.

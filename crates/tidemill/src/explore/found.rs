@@ -6,11 +6,11 @@ use tidemill_relation::text::DisplayTuple;
 
 /// The failure of a turn.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Findings {
     pub(super) failure: Option<String>,
 }
 
-impl Observer for Found {
+impl Observer for Findings {
     fn sighted(&mut self, _: Sighting<'_>) {}
 
     fn violated(&mut self, sighting: Sighting<'_>) {

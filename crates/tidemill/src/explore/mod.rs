@@ -62,13 +62,13 @@ use crate::cost;
 use crate::error::Error;
 use crate::identities::identities;
 use crate::program::Program;
-use crate::script::{Cue, Deed as Asked, Script, bind};
+use crate::script::{Cue, CueAction, Script, bind};
 
 use fit::Traits;
 use locals::Locals;
 use properties::{Properties, PropertyRules};
 use search::{Cut, Search, Searched};
-use steps::{Action, Deed, GROUP_MAX, Steps};
+use steps::{Action, Effect, GROUP_MAX, Steps};
 use turns::Turns;
 
 pub use counterexample::{Counterexample, Happened};
@@ -157,7 +157,7 @@ impl Explorer {
         let counterexample = failed.map(|path| {
             let cause = cause::cause(&mut steps, path);
             let script = replay::replay(&steps, &cause);
-            Counterexample { script, ..counterexample::tell(&mut steps, &cause) }
+            Counterexample { script, ..counterexample::describe(&mut steps, &cause) }
         });
         let missed = cut.iter().map(|cut| match cut {
             Cut::Depth => format!("runs of more than {depth} steps were not looked at"),
@@ -195,29 +195,33 @@ impl Explorer {
     }
 }
 
-fn is_explored(what: &crate::script::What) -> bool {
-    use crate::script::What;
-    matches!(what, What::Put(..) | What::Crash(_) | What::Restart(_) | What::End)
+fn is_explored(what: &crate::script::ActionKind) -> bool {
+    use crate::script::ActionKind;
+    matches!(
+        what,
+        ActionKind::Put(..) | ActionKind::Crash(_) | ActionKind::Restart(_) | ActionKind::End
+    )
 }
 
 /// The actions of a script, in groups of equal time. Times only order them; a node that crashes
 /// restarts at once.
 fn actions(cues: &[Cue], turns: &mut Turns) -> Result<Vec<Action>, String> {
-    let mut timed: Vec<(u64, u32, Deed)> = Vec::new();
-    let end = cues.iter().filter(|cue| cue.deed == Asked::End).map(|cue| cue.when.first()).min();
+    let mut timed: Vec<(u64, u32, Effect)> = Vec::new();
+    let end =
+        cues.iter().filter(|cue| cue.action == CueAction::End).map(|cue| cue.when.first()).min();
     for cue in cues {
         for at in cue.when.times().take_while(|at| end.is_none_or(|end| *at <= end)) {
-            match &cue.deed {
-                Asked::Put(tuples) => {
+            match &cue.action {
+                CueAction::Put(tuples) => {
                     timed.extend(tuples.iter().map(|(node, relation, columns)| {
                         let row: SeqBuilder = columns.iter().map(|value| value.get()).collect();
                         let (delete, received) = (false, false);
                         let event = Event::Tuple { relation: *relation, row, delete, received };
-                        (at, *node, Deed::Give(turns.events.number(event, None)))
+                        (at, *node, Effect::Give(turns.events.number(event, None)))
                     }))
                 }
-                Asked::Crash(nodes) => {
-                    timed.extend(nodes.iter().map(|node| (at, *node, Deed::Crash)))
+                CueAction::Crash(nodes) => {
+                    timed.extend(nodes.iter().map(|node| (at, *node, Effect::Crash)))
                 }
                 _ => {}
             }
@@ -226,7 +230,7 @@ fn actions(cues: &[Cue], turns: &mut Turns) -> Result<Vec<Action>, String> {
     timed.sort_by_key(|(at, ..)| *at);
     let mut actions: Vec<Action> = Vec::with_capacity(timed.len());
     let (mut group, mut size, mut last) = (0, 0, None);
-    for (at, node, deed) in timed {
+    for (at, node, effect) in timed {
         if last.replace(at).is_some_and(|last| last != at) {
             (group, size) = (group + 1, 0);
         }
@@ -234,7 +238,7 @@ fn actions(cues: &[Cue], turns: &mut Turns) -> Result<Vec<Action>, String> {
         if size > GROUP_MAX {
             return Err(format!("a script does at most {GROUP_MAX} things at one time here"));
         }
-        actions.push(Action { group, node, deed });
+        actions.push(Action { group, node, effect });
     }
     Ok(actions)
 }

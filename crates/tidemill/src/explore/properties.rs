@@ -16,7 +16,7 @@ use tidemill_stdx::hash::Map;
 use tidemill_stdx::keyed::Secret;
 
 use super::fit::VIOLATION;
-use super::found::{Found, violation};
+use super::found::{Findings, violation};
 
 /// The number of a projection of a node; 0 is the one without rows.
 pub(super) type ProjectionId = u32;
@@ -178,7 +178,7 @@ impl Properties {
             rows.extend(gone.into_iter().map(|number| change(number, true)));
             rows.extend(come.into_iter().map(|number| change(number, false)));
         }
-        let mut found = Found::default();
+        let mut found = Findings::default();
         let turned = self.node.run_turn(Event::Rows { rows }, 0, 0, &mut found);
         self.holds.copy_from_slice(projections);
         if turned.is_none() {

@@ -17,9 +17,9 @@ use tidemill_stdx::hash::Map;
 use super::cause::sent_in;
 use super::events::EventId;
 use super::search::Walked;
-use super::steps::{Deed as Given, Step, Steps};
+use super::steps::{Effect, Step, Steps};
 use super::turns::MessageId;
-use crate::script::{Cue, Deed, When, lines};
+use crate::script::{Cue, CueAction, When, lines};
 
 /// The time between two steps, in nanoseconds.
 const STEP_NS: u64 = 1_000_000;
@@ -33,7 +33,7 @@ struct Replay<'s> {
     now_ns: u64,
     cues: Vec<Cue>,
     /// By node: for each waiting event, the actions that bring it.
-    inboxes: Vec<VecDeque<Vec<Deed>>>,
+    inboxes: Vec<VecDeque<Vec<CueAction>>>,
     /// By message: those in flight.
     sent: Map<MessageId, VecDeque<Sent>>,
     /// Messages that have reached a node.
@@ -50,26 +50,26 @@ pub(super) fn replay(steps: &Steps, path: &[Walked]) -> Vec<String> {
     let inboxes = (0..nodes as u32).map(|node| vec![Vec::new(); waiting(node)].into()).collect();
     let (cues, sent, arrived) = (Vec::new(), Map::default(), Vec::new());
     let mut replay = Replay { steps, now_ns: 0, cues, inboxes, sent, arrived };
-    replay.cue(Deed::Manual);
+    replay.cue(CueAction::Manual);
     for (at, walked) in path.iter().enumerate() {
         replay.step(at, walked);
     }
     replay.now_ns += STEP_NS;
-    replay.cue(Deed::End);
+    replay.cue(CueAction::End);
     let plan = steps.locals.turns.rules().plan();
     let lines = replay.cues.iter().flat_map(|cue| lines(cue, plan));
     std::iter::once(format!("nodes {nodes}")).chain(lines).collect()
 }
 
 impl Replay<'_> {
-    fn cue(&mut self, deed: Deed) {
-        self.cues.push(Cue { when: When::At(self.now_ns), deed, place: "explored".to_owned() });
+    fn cue(&mut self, action: CueAction) {
+        self.cues.push(Cue { when: When::At(self.now_ns), action, place: "explored".to_owned() });
     }
 
     fn step(&mut self, at: usize, walked: &Walked) {
         let Walked { step, before, after, .. } = walked;
         let node = self.steps.node_of(*step).unwrap_or_default();
-        let deeds = self.deeds(*step, walked);
+        let actions = self.actions(*step, walked);
         if self.steps.is_crash(*step) {
             self.inboxes[node as usize].clear();
         }
@@ -77,12 +77,12 @@ impl Replay<'_> {
         match step {
             Step::Turn(_) if !self.steps.is_atomic() => self.turn(node, waits),
             Step::Turn(_) => self.inboxes[node as usize].clear(),
-            Step::Drop(_) => self.happen(vec![deeds]),
+            Step::Drop(_) => self.happen(vec![actions]),
             _ if self.steps.is_atomic() || self.steps.is_crash(*step) => {
-                self.happen(vec![deeds]);
+                self.happen(vec![actions]);
                 self.inboxes[node as usize].resize(waits, Vec::new());
             }
-            _ => self.inboxes[node as usize].push_back(deeds),
+            _ => self.inboxes[node as usize].push_back(actions),
         }
         for message in sent_in(self.steps, *step, before, after) {
             self.sent.entry(message).or_default().push_back((node, at));
@@ -101,18 +101,18 @@ impl Replay<'_> {
         self.happen(together);
     }
 
-    fn happen(&mut self, together: Vec<Vec<Deed>>) {
-        let deeds: Vec<Deed> = together.into_iter().flatten().collect();
-        if !deeds.is_empty() {
+    fn happen(&mut self, together: Vec<Vec<CueAction>>) {
+        let actions: Vec<CueAction> = together.into_iter().flatten().collect();
+        if !actions.is_empty() {
             self.now_ns += STEP_NS;
         }
-        deeds.into_iter().for_each(|deed| self.cue(deed));
+        actions.into_iter().for_each(|action| self.cue(action));
     }
 
     /// The actions of the script for an input.
-    fn deeds(&mut self, step: Step, walked: &Walked) -> Vec<Deed> {
+    fn actions(&mut self, step: Step, walked: &Walked) -> Vec<CueAction> {
         let turns = &self.steps.locals.turns;
-        let crash = |node| vec![Deed::Crash(vec![node]), Deed::Restart(vec![node])];
+        let crash = |node| vec![CueAction::Crash(vec![node]), CueAction::Restart(vec![node])];
         match step {
             Step::Turn(_) => Vec::new(),
             Step::Deliver(message) => self.message(message, &[Act::Deliver], true),
@@ -128,7 +128,7 @@ impl Replay<'_> {
                 match timers.nth(number as usize) {
                     Some(strand) => {
                         let rule = plan.rules[strand.rule.index()].name.clone();
-                        vec![Deed::Timer(vec![node], rule)]
+                        vec![CueAction::Timer(vec![node], rule)]
                     }
                     None => {
                         let local = self.steps.local(&walked.before, node);
@@ -140,27 +140,27 @@ impl Replay<'_> {
             }
             Step::Script(action) => {
                 let action = &self.steps.script()[action as usize];
-                match action.deed {
-                    Given::Give(event) => self.put(action.node, event).into_iter().collect(),
-                    Given::Crash => crash(action.node),
+                match action.effect {
+                    Effect::Give(event) => self.put(action.node, event).into_iter().collect(),
+                    Effect::Crash => crash(action.node),
                 }
             }
             Step::Crash(node) => crash(node),
         }
     }
 
-    fn put(&self, node: u32, event: EventId) -> Option<Deed> {
+    fn put(&self, node: u32, event: EventId) -> Option<CueAction> {
         let (relation, columns) = match &self.steps.locals.turns.events.get(event).event {
             Event::Tuple { relation, row, .. } => {
                 (*relation, row.as_seq().iter().map(OwnedValue::new).collect())
             }
             _ => return None,
         };
-        Some(Deed::Put(vec![(node, relation, columns)]))
+        Some(CueAction::Put(vec![(node, relation, columns)]))
     }
 
     /// The action on a message; `None` if it has arrived with another.
-    fn message(&mut self, message: MessageId, acts: &[Act], is_last: bool) -> Vec<Deed> {
+    fn message(&mut self, message: MessageId, acts: &[Act], is_last: bool) -> Vec<CueAction> {
         let turns = &self.steps.locals.turns;
         let (to, event) = turns.message(message);
         let waiting = self.sent.entry(message).or_default();
@@ -180,6 +180,6 @@ impl Replay<'_> {
         let name = turns.rules().plan().relation(*relation).name.clone();
         let tuple = Some(Pattern { name, terms, location: None });
         let from = sent.0;
-        acts.iter().map(|&act| Deed::Message { act, from, to, tuple: tuple.clone() }).collect()
+        acts.iter().map(|&act| CueAction::Message { act, from, to, tuple: tuple.clone() }).collect()
     }
 }

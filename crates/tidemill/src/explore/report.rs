@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_says_whether_all_was_looked_at() {
+    fn a_summary_shows_whether_the_search_is_complete() {
         let bounds = "at most 1 drop".to_owned();
         let mut report = ExploreReport { steps: 5, distinct: 3, bounds, ..Default::default() };
         let line = report.to_string();

@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering;
 use super::locals::Failure;
 use super::options::ExploreOptions;
 use super::seen::Seen;
-use super::steps::{State, Step, Steps, Taken, Which};
+use super::steps::{State, Step, StepKind, Steps, Transition};
 
 /// How a state was reached.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct Discovery {
     /// The number of the previous state; of the start its own.
     parent: u32,
     /// The index of the step, and its kind.
@@ -97,9 +97,9 @@ pub(super) struct Search<'s> {
     pub(super) steps: &'s mut Steps,
     options: &'s ExploreOptions,
     seen: Seen,
-    found: Vec<Found>,
+    found: Vec<Discovery>,
     searched: Searched,
-    failed: Option<(Found, Failure)>,
+    failed: Option<(Discovery, Failure)>,
     looked: u64,
 }
 
@@ -114,7 +114,7 @@ impl<'s> Search<'s> {
     pub(super) fn run(mut self) -> Searched {
         let start = self.steps.start(self.options);
         let mut first = Layer::default();
-        self.add(&start, Found { parent: 0, step: 0 }, &mut first);
+        self.add(&start, Discovery { parent: 0, step: 0 }, &mut first);
         match self.options.depth_first {
             false => self.breadth_first(first),
             true => self.depth_first(first),
@@ -130,7 +130,7 @@ impl<'s> Search<'s> {
         loop {
             let mut at = 0;
             while let Some(number) = layer.read(at, &mut state) {
-                self.expand(&state, number, Which::Turns, &mut layer);
+                self.expand(&state, number, StepKind::Turns, &mut layer);
                 if self.is_over(&layer) {
                     return;
                 }
@@ -147,7 +147,7 @@ impl<'s> Search<'s> {
                     }
                     continue;
                 }
-                self.expand(&state, number, Which::Outside, &mut next);
+                self.expand(&state, number, StepKind::Outside, &mut next);
                 if self.is_over(&next) {
                     self.searched.depth += 1;
                     return;
@@ -166,12 +166,12 @@ impl<'s> Search<'s> {
         while let Some(number) = stack.pop(&mut state) {
             let depth = depths.pop().unwrap_or(0);
             self.searched.depth = self.searched.depth.max(depth);
-            self.expand(&state, number, Which::Turns, &mut stack);
+            self.expand(&state, number, StepKind::Turns, &mut stack);
             depths.resize(stack.states.len(), depth);
             match self.options.depth == Some(depth) {
                 true if self.goes_on(&state) => self.searched.cut = Some(Cut::Depth),
                 true => {}
-                false => self.expand(&state, number, Which::Outside, &mut stack),
+                false => self.expand(&state, number, StepKind::Outside, &mut stack),
             }
             depths.resize(stack.states.len(), depth + 1);
             if self.is_over(&stack) {
@@ -183,7 +183,7 @@ impl<'s> Search<'s> {
     /// Whether an input is possible in a state.
     fn goes_on(&mut self, state: &State) -> bool {
         let mut goes_on = false;
-        self.steps.each(state, Which::Outside, &mut |_, _| {
+        self.steps.each(state, StepKind::Outside, &mut |_, _| {
             goes_on = true;
             false
         });
@@ -191,11 +191,11 @@ impl<'s> Search<'s> {
     }
 
     /// Takes the steps of a kind from a state.
-    fn expand(&mut self, state: &State, number: u32, which: Which, to: &mut Layer) {
+    fn expand(&mut self, state: &State, number: u32, which: StepKind, to: &mut Layer) {
         let Search { steps, seen, found, searched, failed, .. } = self;
         let mut ordinal = 0;
         steps.each(state, which, &mut |steps, taken| {
-            let how = Found { parent: number, step: code(ordinal, which) };
+            let how = Discovery { parent: number, step: code(ordinal, which) };
             ordinal += 1;
             searched.steps += 1;
             if let Some(failure) = taken.failure {
@@ -211,7 +211,7 @@ impl<'s> Search<'s> {
         });
     }
 
-    fn add(&mut self, state: &State, how: Found, to: &mut Layer) {
+    fn add(&mut self, state: &State, how: Discovery, to: &mut Layer) {
         if self.seen.insert(self.steps.hash(state)) {
             self.searched.distinct += u64::from(!self.steps.is_before_start(state));
             to.push(self.found.len() as u32, state);
@@ -229,7 +229,7 @@ impl<'s> Search<'s> {
             return false;
         }
         let bytes = self.seen.bytes()
-            + self.found.capacity() * size_of::<Found>()
+            + self.found.capacity() * size_of::<Discovery>()
             + 2 * waiting.bytes()
             + self.steps.locals.bytes();
         let ExploreOptions { memory_max, stop, .. } = self.options;
@@ -245,11 +245,11 @@ impl<'s> Search<'s> {
     }
 
     /// The path to a step that fails.
-    fn path(&mut self, start: Vec<u32>, last: Found, failure: Failure) -> Vec<Walked> {
+    fn path(&mut self, start: Vec<u32>, last: Discovery, failure: Failure) -> Vec<Walked> {
         let mut codes = vec![last.step];
         let mut at = last.parent;
         while at > 0 {
-            let Found { parent, step } = self.found[at as usize];
+            let Discovery { parent, step } = self.found[at as usize];
             codes.push(step);
             at = parent;
         }
@@ -259,7 +259,7 @@ impl<'s> Search<'s> {
             let (which, ordinal) = decode(step);
             let mut left = ordinal;
             let mut walked = None;
-            self.steps.each(&before, which, &mut |_, Taken { step, state, failure }| {
+            self.steps.each(&before, which, &mut |_, Transition { step, state, failure }| {
                 if left == 0 {
                     let after = state.to_vec();
                     walked = Some(Walked { step, before: before.clone(), after, failure });
@@ -276,11 +276,11 @@ impl<'s> Search<'s> {
     }
 }
 
-fn code(ordinal: u32, which: Which) -> u32 {
-    ordinal << 1 | u32::from(which == Which::Outside)
+fn code(ordinal: u32, which: StepKind) -> u32 {
+    ordinal << 1 | u32::from(which == StepKind::Outside)
 }
 
-fn decode(code: u32) -> (Which, u32) {
-    let which = if code & 1 == 1 { Which::Outside } else { Which::Turns };
+fn decode(code: u32) -> (StepKind, u32) {
+    let which = if code & 1 == 1 { StepKind::Outside } else { StepKind::Turns };
     (which, code >> 1)
 }

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_told_apart_by_place_and_value() {
+    fn parts_differ_by_place_and_value() {
         assert_ne!(part(1, 2), part(2, 1));
         assert_ne!(part(0, 0), 0);
         assert_ne!(part(3, 5).wrapping_add(part(3, 6)), part(3, 4).wrapping_add(part(3, 7)));

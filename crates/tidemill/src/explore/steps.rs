@@ -38,7 +38,7 @@ pub(super) enum Step {
 
 /// A kind of steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Which {
+pub(super) enum StepKind {
     /// Turns that are steps of their own.
     Turns,
     /// Inputs.
@@ -51,12 +51,12 @@ pub(super) struct Action {
     /// Actions of one group happen in any order, after those of the group before.
     pub(super) group: u32,
     pub(super) node: u32,
-    pub(super) deed: Deed,
+    pub(super) effect: Effect,
 }
 
 /// What an action does.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Deed {
+pub(super) enum Effect {
     /// Gives the node a tuple.
     Give(EventId),
     Crash,
@@ -64,7 +64,7 @@ pub(super) enum Deed {
 
 /// A step from a state: the next state, and whether it fails.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taken<'s> {
+pub(super) struct Transition<'s> {
     pub(super) step: Step,
     pub(super) state: &'s State,
     pub(super) failure: Option<Failure>,
@@ -122,7 +122,7 @@ impl Steps {
             reduction: options.reduction,
             atomic: options.atomic_chains,
             judges: locals.turns.properties.is_some(),
-            script_crashes: script.iter().any(|action| action.deed == Deed::Crash),
+            script_crashes: script.iter().any(|action| action.effect == Effect::Crash),
             script,
             locals,
             next: Vec::new(),
@@ -164,7 +164,7 @@ impl Steps {
     pub(super) fn is_crash(&self, step: Step) -> bool {
         match step {
             Step::Crash(_) => true,
-            Step::Script(action) => self.script[action as usize].deed == Deed::Crash,
+            Step::Script(action) => self.script[action as usize].effect == Effect::Crash,
             _ => false,
         }
     }
@@ -268,13 +268,13 @@ impl Steps {
     pub(super) fn each(
         &mut self,
         state: &State,
-        which: Which,
-        take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
+        which: StepKind,
+        take: &mut dyn FnMut(&Steps, Transition<'_>) -> bool,
     ) {
         let mut next = std::mem::take(&mut self.next);
         match which {
-            Which::Turns => self.each_turn(state, &mut next, take),
-            Which::Outside => self.each_outside(state, &mut next, take),
+            StepKind::Turns => self.each_turn(state, &mut next, take),
+            StepKind::Outside => self.each_outside(state, &mut next, take),
         };
         self.next = next;
     }
@@ -283,7 +283,7 @@ impl Steps {
         &mut self,
         state: &State,
         next: &mut Vec<u32>,
-        take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
+        take: &mut dyn FnMut(&Steps, Transition<'_>) -> bool,
     ) -> bool {
         let waiting = |steps: &Steps, node: &u32| steps.waits(state[*node as usize]);
         let mut nodes: Vec<u32> = (0..self.nodes as u32).filter(|it| waiting(self, it)).collect();
@@ -305,7 +305,7 @@ impl Steps {
                 next.extend_from_slice(state);
                 self.put(next, node, moved);
                 let failure = self.judge(state, node, &moved.shows).or(moved.failure);
-                take(self, Taken { step: Step::Turn(node), state: next, failure })
+                take(self, Transition { step: Step::Turn(node), state: next, failure })
             })
         })
     }
@@ -314,7 +314,7 @@ impl Steps {
         &mut self,
         state: &State,
         next: &mut Vec<u32>,
-        take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
+        take: &mut dyn FnMut(&Steps, Transition<'_>) -> bool,
     ) -> bool {
         let at_start = self.is_before_start(state);
         if at_start || self.foremost(state).is_some() {
@@ -356,7 +356,7 @@ impl Steps {
                 without(next);
                 let drops = budgets.drops - 1;
                 next[budgets_at(fixed)] = Budgets { drops, ..budgets }.word();
-                let taken = Taken { step: Step::Drop(message), state: next, failure: None };
+                let taken = Transition { step: Step::Drop(message), state: next, failure: None };
                 if !take(self, taken) {
                     return false;
                 }
@@ -371,7 +371,7 @@ impl Steps {
         state: &State,
         budgets: Budgets,
         next: &mut Vec<u32>,
-        take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
+        take: &mut dyn FnMut(&Steps, Transition<'_>) -> bool,
     ) -> bool {
         let budget = self.nodes + BUDGETS;
         (0..self.nodes as u32).all(|node| {
@@ -407,17 +407,17 @@ impl Steps {
         &mut self,
         state: &State,
         next: &mut Vec<u32>,
-        take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
+        take: &mut dyn FnMut(&Steps, Transition<'_>) -> bool,
     ) -> bool {
         let (group, done) = (state[self.nodes + GROUP], state[self.nodes + DONE]);
         let first = self.script.partition_point(|action| action.group < group);
         let size = self.script[first..].iter().take_while(|it| it.group == group).count();
         (0..size).filter(|at| done & 1 << at == 0).all(|at| {
-            let Action { node, ref deed, .. } = self.script[first + at];
+            let Action { node, ref effect, .. } = self.script[first + at];
             let local = state[node as usize];
-            let moved = match *deed {
-                Deed::Give(event) => self.locals.give(local, event),
-                Deed::Crash => self.locals.start(node, Some(local)),
+            let moved = match *effect {
+                Effect::Give(event) => self.locals.give(local, event),
+                Effect::Crash => self.locals.start(node, Some(local)),
             };
             let done = done | 1 << at;
             let is_over = done.count_ones() as usize == size;
@@ -440,7 +440,7 @@ impl Steps {
         local: LocalId,
         node: u32,
         next: &mut Vec<u32>,
-        take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
+        take: &mut dyn FnMut(&Steps, Transition<'_>) -> bool,
         (step, base): (Step, Base<'_>),
     ) -> bool {
         let shows = if self.judges { self.locals.projection(local) } else { 0 };
@@ -448,14 +448,14 @@ impl Steps {
             base(next);
             let failure = self.judge(next, node, &[shows]);
             next[node as usize] = local;
-            return take(self, Taken { step, state: next, failure });
+            return take(self, Transition { step, state: next, failure });
         }
         self.locals.chains(local).iter().all(|moved| {
             base(next);
             let failure = self.judge(next, node, &[shows]);
             let failure = failure.or_else(|| self.judge(next, node, &moved.shows));
             self.put(next, node, moved);
-            take(self, Taken { step, state: next, failure: failure.or(moved.failure) })
+            take(self, Transition { step, state: next, failure: failure.or(moved.failure) })
         })
     }
 

@@ -22,7 +22,7 @@ use tidemill_stdx::hash::Map;
 use tidemill_stdx::keyed::Secret;
 
 use super::events::{EventId, Events};
-use super::found::Found;
+use super::found::Findings;
 use super::options::ExploreOptions;
 use super::properties::{ProjectionId, Properties};
 
@@ -228,7 +228,7 @@ impl Turns {
     /// choices made.
     fn run(&mut self, key: TurnKey, flips: Vec<bool>) -> (Outcome, Vec<bool>) {
         let mut node = self.node(key.tables);
-        let mut found = Found::default();
+        let mut found = Findings::default();
         let (turned, chosen) = self.turn(&mut node, key, flips, &mut found);
         let symbol = if self.uses_symbols { chosen.symbol } else { 0 };
         if turned.is_none() && found.failure.is_none() {
@@ -260,7 +260,7 @@ impl Turns {
         node: &mut Node,
         key: TurnKey,
         flips: Vec<bool>,
-        found: &mut Found,
+        found: &mut Findings,
     ) -> (Option<Turned>, Chosen) {
         self.ran += 1;
         let known = self.events.get(key.event).clone();
@@ -308,7 +308,7 @@ impl Turns {
             }
         };
         for (key, flips) in turns.into_iter().rev() {
-            self.turn(&mut node, key, flips, &mut Found::default());
+            self.turn(&mut node, key, flips, &mut Findings::default());
         }
         node
     }

@@ -7,7 +7,7 @@ use tidemill_overlog::query::AskerId;
 
 use super::{Machine, others, reload};
 use crate::components::listing;
-use crate::control::{Controlled, Server, Snapshot, Whom};
+use crate::control::{Controlled, QueriedNode, Server, Snapshot};
 
 impl Machine {
     /// The component trees of all nodes.
@@ -44,7 +44,7 @@ impl Controlled for Machine {
     fn query(
         &mut self,
         events: &mut Loop<Machine>,
-        whom: Whom<'_>,
+        whom: QueriedNode<'_>,
         question: (AskerId, u64),
         text: &str,
     ) -> Result<(), End> {
@@ -53,15 +53,15 @@ impl Controlled for Machine {
         }
         let mut ids = self.fleet.ids();
         let node = match whom {
-            Whom::Node(node) => node,
-            Whom::Name("") => match (ids.next(), ids.next()) {
+            QueriedNode::Node(node) => node,
+            QueriedNode::Name("") => match (ids.next(), ids.next()) {
                 (Some(only), None) => only,
                 _ => {
                     let reason = "the run has several nodes: say which";
                     return Err(End::refusal(Status::Wrong, reason));
                 }
             },
-            Whom::Name(name) => self.fleet.find(name).ok_or_else(|| {
+            QueriedNode::Name(name) => self.fleet.find(name).ok_or_else(|| {
                 End::refusal(Status::Wrong, format!("the run has no node {name}"))
             })?,
         };

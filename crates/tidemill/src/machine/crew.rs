@@ -18,7 +18,7 @@ pub(crate) struct Crew<W> {
     /// At the first worker all others; at each other one the first.
     pub(crate) others: Vec<Remote<W>>,
     /// The number of pending requests to other workers, by asker and worker.
-    pub(super) asked: SortedMap<(AskerId, u32), u64>,
+    pub(super) pending: SortedMap<(AskerId, u32), u64>,
     /// Whether each of the others is drained.
     pub(super) drained: Vec<bool>,
     /// Rules that the first worker has proposed to the others.
@@ -28,7 +28,7 @@ pub(crate) struct Crew<W> {
 impl<W> Crew<W> {
     pub(crate) fn new(others: Vec<Remote<W>>) -> Crew<W> {
         let drained = vec![false; others.len()];
-        Crew { others, asked: SortedMap::new(), drained, proposals: Proposals::default() }
+        Crew { others, pending: SortedMap::new(), drained, proposals: Proposals::default() }
     }
 
     /// The first worker, at another one.

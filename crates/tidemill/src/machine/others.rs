@@ -90,7 +90,7 @@ pub(crate) fn ask(
     let (worker, text) = (machine.share.part_of(node), text.to_owned());
     let remote = machine.crew.as_mut().and_then(|crew| {
         let remote = crew.worker(worker)?.clone();
-        *crew.asked.entry((asker, worker)).or_default() += 1;
+        *crew.pending.entry((asker, worker)).or_default() += 1;
         Some(remote)
     });
     let Some(remote) = remote else {
@@ -121,10 +121,10 @@ pub(crate) fn answer(
     first(machine, move |machine, events| {
         let takes = crate::control::reply(machine, events, asker, &part);
         let Some(crew) = &mut machine.crew else { return };
-        if is_end && let Some(left) = crew.asked.get_mut(&(asker, me)) {
+        if is_end && let Some(left) = crew.pending.get_mut(&(asker, me)) {
             *left -= 1;
             if *left == 0 {
-                crew.asked.remove(&(asker, me));
+                crew.pending.remove(&(asker, me));
             }
         }
         if takes == Takes::More {
@@ -143,21 +143,21 @@ fn go_on(machine: &Machine, worker: u32, asker: AskerId) {
 }
 
 /// The workers with pending requests of an asker.
-fn asked(machine: &Machine, asker: AskerId) -> Vec<u32> {
-    let asked = machine.crew.iter().flat_map(|crew| crew.asked.keys());
-    asked.filter(|(known, _)| *known == asker).map(|&(_, worker)| worker).collect()
+fn pending_workers(machine: &Machine, asker: AskerId) -> Vec<u32> {
+    let pending = machine.crew.iter().flat_map(|crew| crew.pending.keys());
+    pending.filter(|(known, _)| *known == asker).map(|&(_, worker)| worker).collect()
 }
 
 /// An asker is ready for more of its answer.
 pub(crate) fn resume(machine: &Machine, asker: AskerId) {
-    asked(machine, asker).into_iter().for_each(|worker| go_on(machine, worker, asker));
+    pending_workers(machine, asker).into_iter().for_each(|worker| go_on(machine, worker, asker));
 }
 
 /// The connection of an asker has ended.
 pub(crate) fn forget(machine: &mut Machine, asker: AskerId) {
-    for worker in asked(machine, asker) {
+    for worker in pending_workers(machine, asker) {
         let Some(crew) = &mut machine.crew else { return };
-        crew.asked.remove(&(asker, worker));
+        crew.pending.remove(&(asker, worker));
         crew.worker(worker).into_iter().for_each(|remote| {
             post(remote, move |machine, events| fleet::forget(machine, events, asker));
         });
@@ -166,12 +166,12 @@ pub(crate) fn forget(machine: &mut Machine, asker: AskerId) {
 
 /// Whether another worker has a pending request of an asker.
 pub(crate) fn is_asking(machine: &Machine, asker: AskerId) -> bool {
-    !asked(machine, asker).is_empty()
+    !pending_workers(machine, asker).is_empty()
 }
 
 /// Output of a worker other than the first, until the first writes it.
 #[derive(Clone, Default)]
-pub(crate) struct Written(Arc<Mutex<Streams>>);
+pub(crate) struct WorkerOutput(Arc<Mutex<Streams>>);
 
 #[derive(Default)]
 struct Streams {
@@ -179,7 +179,7 @@ struct Streams {
     notes: Vec<u8>,
 }
 
-impl Written {
+impl WorkerOutput {
     fn lock(&self) -> MutexGuard<'_, Streams> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,7 +209,7 @@ impl Written {
 
 /// A stream of such a console, which writes whole lines.
 struct Stream {
-    written: Written,
+    written: WorkerOutput,
     first: Remote<Machine>,
     is_data: bool,
 }

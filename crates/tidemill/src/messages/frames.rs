@@ -107,10 +107,10 @@ impl<R: Read> Frames<R> {
                     Ok(Some((rest.len() - after.len() - length, length)))
                 }
                 Ok(None) if self.ended && !rest.is_empty() => {
-                    Err(self.wrong("the input ends inside of it"))
+                    Err(self.error("the input ends inside of it"))
                 }
                 Ok(None) => Ok(None),
-                Err(error) => Err(self.wrong(&error.to_string())),
+                Err(error) => Err(self.error(&error.to_string())),
             },
             Form::Json => match self.splitter.split(rest) {
                 Some(length) => Ok(Some((0, length))),
@@ -124,7 +124,7 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    fn wrong(&self, message: &str) -> ConvertError {
+    fn error(&self, message: &str) -> ConvertError {
         let number = self.count + 1;
         ConvertError::Message { place: None, number, message: message.to_owned() }
     }
@@ -138,7 +138,7 @@ impl<R: Read> Frames<R> {
         let read = read.map_err(ConvertError::Read)?;
         self.ended = read == 0;
         match self.buffer.len() > BYTES_MAX {
-            true => Err(self.wrong("it is too large")),
+            true => Err(self.error("it is too large")),
             false => Ok(()),
         }
     }

@@ -104,8 +104,8 @@ struct Sent {
 struct Observed {
     sent: VecDeque<Result<Sent, &'static str>>,
     /// The number of failed rules and violations.
-    troubles: u64,
-    trouble: Option<String>,
+    failures: u64,
+    violation: Option<String>,
 }
 
 /// The observer of the node.
@@ -132,12 +132,12 @@ impl Observer for Listener {
     fn violated(&mut self, sighting: Sighting<'_>) {
         let mut observed = self.observed.borrow_mut();
         let columns: Vec<String> = sighting.columns.iter().map(Value::to_string).collect();
-        observed.troubles += 1;
-        observed.trouble = Some(format!("{}({})", sighting.relation, columns.join(", ")));
+        observed.failures += 1;
+        observed.violation = Some(format!("{}({})", sighting.relation, columns.join(", ")));
     }
 
     fn rule_failed(&mut self, _: &str, _: &str, _: &str, _: &str) {
-        self.observed.borrow_mut().troubles += 1;
+        self.observed.borrow_mut().failures += 1;
     }
 }
 
@@ -236,8 +236,8 @@ impl App for Rules {
 
     fn report(&self) -> Vec<(&'static str, u64)> {
         let Rules::Own(own) = self else { return Vec::new() };
-        let troubles = own.observed.borrow().troubles;
-        vec![("packets_taken", own.taken), ("packets_sent", own.sent), ("troubles", troubles)]
+        let failures = own.observed.borrow().failures;
+        vec![("packets_taken", own.taken), ("packets_sent", own.sent), ("troubles", failures)]
     }
 }
 
@@ -305,7 +305,7 @@ impl OwnNode {
         if let Outcome::Failed(error) = self.events.run_until(&mut self.world, now) {
             return Err(Fault::new(error.to_string()));
         }
-        let Observed { sent, trouble, .. } = &mut *self.observed.borrow_mut();
+        let Observed { sent, violation, .. } = &mut *self.observed.borrow_mut();
         for sent in sent.drain(..) {
             match sent {
                 Err(reason) => io.count_drop(reason),
@@ -322,7 +322,7 @@ impl OwnNode {
                 }
             }
         }
-        match trouble.take() {
+        match violation.take() {
             Some(violation) => Err(Fault::new(violation)),
             None => Ok(()),
         }

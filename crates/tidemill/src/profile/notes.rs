@@ -22,7 +22,7 @@ mod tests {
     use crate::graph::{Node, dot, mermaid};
 
     #[test]
-    fn boxes_of_rules_say_what_they_cost() {
+    fn boxes_of_rules_show_their_cost() {
         let node = |kind, name: &str| Node { kind, name: name.to_owned(), hidden: false };
         let nodes = vec![node(NodeKind::Rule, "r1"), node(NodeKind::Event, "r2")];
         let mut graph = Graph { nodes, edges: Vec::new() };

@@ -47,12 +47,12 @@ pub struct Folder {
     pub files: Vec<PathBuf>,
     /// Simulated devices, by the name of the device that they replace.
     pub devices: SortedMap<String, SimDevice>,
-    options: Vec<Options>,
+    options: Vec<VerbOptions>,
 }
 
 /// The options of a verb.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Options {
+pub struct VerbOptions {
     verb: &'static str,
     /// Each as a word of a command line: `--nodes=3`, `--json`, `-DX=1`.
     pub words: Vec<String>,
@@ -62,7 +62,7 @@ pub struct Options {
 
 /// The errors of a folder, and the texts that they refer to.
 #[derive(Debug, Default)]
-pub struct Wrong {
+pub struct FolderErrors {
     /// The texts.
     pub sources: Sources,
     /// Errors.
@@ -74,8 +74,8 @@ impl Folder {
     ///
     /// # Errors
     /// It has no sources, or its settings are invalid: all errors.
-    pub fn read(folder: &Path) -> Result<Folder, Wrong> {
-        let mut wrong = Wrong::default();
+    pub fn read(folder: &Path) -> Result<Folder, FolderErrors> {
+        let mut wrong = FolderErrors::default();
         let settings = folder.join(SETTINGS);
         let text = match fs::read_to_string(&settings) {
             Ok(text) => text,
@@ -101,12 +101,12 @@ impl Folder {
     }
 
     /// The options of a verb; none, if the settings have none.
-    pub fn options(&self, verb: &str) -> Options {
+    pub fn options(&self, verb: &str) -> VerbOptions {
         self.options.iter().find(|options| options.verb == verb).cloned().unwrap_or_default()
     }
 }
 
-impl Wrong {
+impl FolderErrors {
     fn add(
         &mut self,
         file: FileId,
@@ -127,7 +127,7 @@ impl Wrong {
 struct SettingsReader<'f> {
     folder: &'f Path,
     file: FileId,
-    wrong: Wrong,
+    wrong: FolderErrors,
     read: Folder,
     names_files: bool,
 }
@@ -183,7 +183,7 @@ impl SettingsReader<'_> {
     }
 
     fn options(&mut self, verb: &'static str, table: &Table<'_>) {
-        let mut options = Options { verb, ..Options::default() };
+        let mut options = VerbOptions { verb, ..VerbOptions::default() };
         for (key, value) in table {
             if key.name == "arguments" {
                 options.arguments = self.words(value);
@@ -316,7 +316,7 @@ mod tests {
         let place = TestFolder::new("plain", None);
         let folder = Folder::read(&place.0).expect("right");
         assert_eq!(folder.files, [place.0.join("a.COM"), place.0.join("b.olg")]);
-        assert_eq!(folder.options("run"), Options::default());
+        assert_eq!(folder.options("run"), VerbOptions::default());
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::console::Console;
 use crate::control::Server;
 use crate::journal::{Journal, SharedJournal};
 use crate::machine::crew::{ASKERS, Crew};
-use crate::machine::others::Written;
+use crate::machine::others::WorkerOutput;
 use crate::machine::parts::Has;
 use crate::machine::share::Share;
 use crate::machine::{Machine, components, nodes};
@@ -57,7 +57,7 @@ struct Worker {
     start: Sender<Names>,
     started: Receiver<Result<(), String>>,
     thread: JoinHandle<Result<Part, String>>,
-    written: Written,
+    written: WorkerOutput,
     names: Names,
 }
 
@@ -93,7 +93,7 @@ impl Workers {
         let mut workers = Workers::default();
         for me in 1..count {
             let share = Share { me, parts: count };
-            let written = Written::default();
+            let written = WorkerOutput::default();
             let (to_worker, start) = channel();
             let (opened, from_worker) = channel();
             let (to_first, started) = channel();

@@ -7,7 +7,7 @@ use tidemill_relation::OwnedValue;
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::text::{Pattern, TextError};
 
-use super::{Action, Direction, Nodes, Script, Template, Victim, What, When, Which};
+use super::{Action, ActionKind, Direction, NodeSelection, Nodes, Script, Template, Victim, When};
 use crate::tuples::{self, Unsuited};
 
 /// A bound action.
@@ -16,14 +16,14 @@ pub struct Cue {
     /// Its time.
     pub when: When,
     /// The action.
-    pub deed: Deed,
+    pub action: CueAction,
     /// Its place in the script, `FILE:LINE:COLUMN`.
     pub place: String,
 }
 
 /// A bound action; nodes are numbers.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Deed {
+pub enum CueAction {
     /// Gives nodes a tuple each.
     Put(Vec<(u32, RelationId, Vec<OwnedValue>)>),
     /// Crashes nodes.
@@ -87,17 +87,17 @@ pub enum Deed {
     End,
 }
 
-impl Deed {
+impl CueAction {
     /// The list of nodes, if the action does the same to each.
     pub(crate) fn nodes_mut(&mut self) -> Option<&mut Vec<u32>> {
         match self {
-            Deed::Crash(nodes)
-            | Deed::Restart(nodes)
-            | Deed::Kill(nodes, _)
-            | Deed::Pause(nodes, _)
-            | Deed::Slow(nodes, _)
-            | Deed::Clock(nodes, ..)
-            | Deed::Timer(nodes, _) => Some(nodes),
+            CueAction::Crash(nodes)
+            | CueAction::Restart(nodes)
+            | CueAction::Kill(nodes, _)
+            | CueAction::Pause(nodes, _)
+            | CueAction::Slow(nodes, _)
+            | CueAction::Clock(nodes, ..)
+            | CueAction::Timer(nodes, _) => Some(nodes),
             _ => None,
         }
     }
@@ -130,45 +130,52 @@ struct Binding<'s> {
 
 impl Binding<'_> {
     fn cue(&self, action: &Action) -> Result<Cue, Diagnostic> {
-        let deed = match &action.what {
-            What::Put(nodes, tuple) => {
+        let bound = match &action.what {
+            ActionKind::Put(nodes, tuple) => {
                 let put = |node: &Identity, pattern: Pattern| {
                     let (relation, columns) = tuples::bind(self.plan, &pattern, node)?;
                     Ok((node.index, relation, columns))
                 };
-                Deed::Put(self.each(nodes, tuple, put)?)
+                CueAction::Put(self.each(nodes, tuple, put)?)
             }
-            What::Crash(nodes) => Deed::Crash(self.numbers(nodes)?),
-            What::Restart(nodes) => Deed::Restart(self.numbers(nodes)?),
-            What::Kill(nodes, victim) => Deed::Kill(self.numbers(nodes)?, victim.clone()),
-            What::Partition(groups, direction) => {
+            ActionKind::Crash(nodes) => CueAction::Crash(self.numbers(nodes)?),
+            ActionKind::Restart(nodes) => CueAction::Restart(self.numbers(nodes)?),
+            ActionKind::Kill(nodes, victim) => {
+                CueAction::Kill(self.numbers(nodes)?, victim.clone())
+            }
+            ActionKind::Partition(groups, direction) => {
                 let group = |group: &Vec<Nodes>| {
                     let numbers: Result<Vec<_>, _> =
                         group.iter().map(|nodes| self.numbers(nodes)).collect();
                     numbers.map(|numbers| numbers.concat())
                 };
-                Deed::Partition(groups.iter().map(group).collect::<Result<_, _>>()?, *direction)
+                CueAction::Partition(
+                    groups.iter().map(group).collect::<Result<_, _>>()?,
+                    *direction,
+                )
             }
-            What::Heal => Deed::Heal,
-            What::Loss(probability) => Deed::Loss(*probability),
-            What::Duplicate(probability) => Deed::Duplicate(*probability),
-            What::Reorder(probability) => Deed::Reorder(*probability),
-            What::Latency { least, most, shape } => {
-                Deed::Latency { least: *least, most: *most, shape: *shape }
+            ActionKind::Heal => CueAction::Heal,
+            ActionKind::Loss(probability) => CueAction::Loss(*probability),
+            ActionKind::Duplicate(probability) => CueAction::Duplicate(*probability),
+            ActionKind::Reorder(probability) => CueAction::Reorder(*probability),
+            ActionKind::Latency { least, most, shape } => {
+                CueAction::Latency { least: *least, most: *most, shape: *shape }
             }
-            What::Pause(nodes, ns) => Deed::Pause(self.numbers(nodes)?, *ns),
-            What::Slow(nodes, ns) => Deed::Slow(self.numbers(nodes)?, *ns),
-            What::Clock(nodes, offset, drift) => Deed::Clock(self.numbers(nodes)?, *offset, *drift),
-            What::Message { act, from, to, tuple } => {
+            ActionKind::Pause(nodes, ns) => CueAction::Pause(self.numbers(nodes)?, *ns),
+            ActionKind::Slow(nodes, ns) => CueAction::Slow(self.numbers(nodes)?, *ns),
+            ActionKind::Clock(nodes, offset, drift) => {
+                CueAction::Clock(self.numbers(nodes)?, *offset, *drift)
+            }
+            ActionKind::Message { act, from, to, tuple } => {
                 let (from, to) = (self.one(from)?, self.one(to)?);
                 let tuple = tuple.as_ref().map(|tuple| self.tuple_of_message(tuple)).transpose()?;
-                Deed::Message { act: *act, from, to, tuple }
+                CueAction::Message { act: *act, from, to, tuple }
             }
-            What::Manual => Deed::Manual,
-            What::Timer(nodes, rule) => Deed::Timer(self.numbers(nodes)?, rule.clone()),
-            What::Calm => Deed::Calm,
-            What::Expect { nodes, pattern, count } => {
-                let living = nodes.which == Which::All;
+            ActionKind::Manual => CueAction::Manual,
+            ActionKind::Timer(nodes, rule) => CueAction::Timer(self.numbers(nodes)?, rule.clone()),
+            ActionKind::Calm => CueAction::Calm,
+            ActionKind::Expect { nodes, pattern, count } => {
+                let living = nodes.which == NodeSelection::All;
                 let rows = self.each(nodes, pattern, |node, pattern| {
                     let relation = tuples::relation_of(self.plan, &pattern)?;
                     match self.plan.relation(relation).table() {
@@ -176,25 +183,25 @@ impl Binding<'_> {
                         None => Err(Unsuited::NoTable { name: pattern.name }),
                     }
                 })?;
-                Deed::Expect { rows, living, count: *count }
+                CueAction::Expect { rows, living, count: *count }
             }
-            What::End => Deed::End,
+            ActionKind::End => CueAction::End,
         };
         let LineColumn { line, column } = self.sources.place(action.span);
         let place = format!("{}:{line}:{column}", self.sources.name(action.span.file));
-        Ok(Cue { when: action.when, deed, place })
+        Ok(Cue { when: action.when, action: bound, place })
     }
 
     /// The numbers of the named nodes.
     fn numbers(&self, nodes: &Nodes) -> Result<Vec<u32>, Diagnostic> {
         let known = |&index: &u32| (index as usize) < self.nodes.len();
         let found: Option<Vec<u32>> = match &nodes.which {
-            Which::All => Some((0..).take(self.nodes.len()).collect()),
-            Which::Index(index) => Some(*index).filter(known).map(|index| vec![index]),
-            Which::Range { from, to, .. } => {
+            NodeSelection::All => Some((0..).take(self.nodes.len()).collect()),
+            NodeSelection::Index(index) => Some(*index).filter(known).map(|index| vec![index]),
+            NodeSelection::Range { from, to, .. } => {
                 Some(*to).filter(known).map(|to| (*from..=to).collect())
             }
-            Which::Address(address) => {
+            NodeSelection::Address(address) => {
                 let node = self.nodes.iter().find(|node| node.address == *address);
                 node.map(|node| vec![node.index])
             }
@@ -235,7 +242,7 @@ impl Binding<'_> {
         of: impl Fn(&Identity, Pattern) -> Result<T, Unsuited>,
     ) -> Result<Vec<T>, Diagnostic> {
         let variable = match &nodes.which {
-            Which::Range { variable, .. } => Some(variable.as_str()),
+            NodeSelection::Range { variable, .. } => Some(variable.as_str()),
             _ => None,
         };
         let at = |offset: usize| {
@@ -282,16 +289,16 @@ mod tests {
              at 3 crash n1:1\nat 4 partition 0 | 1..2\nat 5 expect * succ(NODE, _)\n",
         );
         assert_eq!(errors, "");
-        let Deed::Put(tuples) = &cues[0].deed else { panic!("tuples") };
+        let CueAction::Put(tuples) = &cues[0].action else { panic!("tuples") };
         assert_eq!(tuples.len(), 3);
-        let Deed::Put(tuples) = &cues[1].deed else { panic!("tuples") };
+        let CueAction::Put(tuples) = &cues[1].action else { panic!("tuples") };
         let texts: Vec<String> = tuples.iter().map(|tuple| tuple.2[0].to_string()).collect();
         assert_eq!(texts, ["\"n1:1\"", "\"n2:1\""]);
-        assert_eq!(cues[2].deed, Deed::Crash(vec![1]));
+        assert_eq!(cues[2].action, CueAction::Crash(vec![1]));
         let groups = vec![vec![0], vec![1, 2]];
-        assert_eq!(cues[3].deed, Deed::Partition(groups, Direction::Both));
+        assert_eq!(cues[3].action, CueAction::Partition(groups, Direction::Both));
         assert!(
-            matches!(&cues[4].deed, Deed::Expect { rows, living: true, .. } if rows.len() == 3)
+            matches!(&cues[4].action, CueAction::Expect { rows, living: true, .. } if rows.len() == 3)
         );
         assert_eq!(cues[4].place, "t.sim:5:1");
     }

@@ -45,7 +45,7 @@ use tidemill_event::{Act, Shape};
 use tidemill_relation::text::{Pattern, TextError, parse_pattern};
 use tidemill_stdx::sorted::SortedSet;
 
-pub use cue::{Cue, Deed, bind};
+pub use cue::{Cue, CueAction, bind};
 pub use number::{latency, latency_of_shape, latency_text, probability};
 pub use number::{seconds, seconds_text, signed_seconds_text};
 pub use parse::parse;
@@ -65,19 +65,19 @@ pub struct Script {
 impl Script {
     /// Whether it ends the run.
     pub fn ends(&self) -> bool {
-        self.actions.iter().any(|action| action.what == What::End)
+        self.actions.iter().any(|action| action.what == ActionKind::End)
     }
 
     /// The time at which it ends the run, if it does.
     pub fn end_ns(&self) -> Option<u64> {
-        let ends = self.actions.iter().filter(|action| action.what == What::End);
+        let ends = self.actions.iter().filter(|action| action.what == ActionKind::End);
         ends.map(|action| action.when.first()).min()
     }
 
     /// The relations of its tuples.
     pub fn relations(&self) -> SortedSet<String> {
         let given = self.actions.iter().filter_map(|action| match &action.what {
-            What::Put(_, template) => template.text.split('(').next(),
+            ActionKind::Put(_, template) => template.text.split('(').next(),
             _ => None,
         });
         given.map(|name| name.trim().to_owned()).collect()
@@ -90,7 +90,7 @@ pub struct Action {
     /// Its time.
     pub when: When,
     /// The action.
-    pub what: What,
+    pub what: ActionKind,
     /// The line without indentation and comment.
     pub span: Span,
 }
@@ -132,7 +132,7 @@ impl When {
 
 /// An action.
 #[derive(Clone, PartialEq, Debug)]
-pub enum What {
+pub enum ActionKind {
     /// `inject` and `fact`: gives nodes a tuple.
     Put(Nodes, Template),
     /// Crashes nodes.
@@ -196,7 +196,7 @@ pub enum What {
     End,
 }
 
-/// Which directions a partition cuts.
+/// The directions that a partition cuts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     /// Both directions between groups.
@@ -218,14 +218,14 @@ pub enum Victim {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Nodes {
     /// Their selection.
-    pub which: Which,
+    pub which: NodeSelection,
     /// The place in the script.
     pub span: Span,
 }
 
 /// A selection of nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Which {
+pub enum NodeSelection {
     /// The node of this address.
     Address(String),
     /// The node of this number.

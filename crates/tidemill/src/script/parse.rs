@@ -6,8 +6,8 @@ use tidemill_diag::{Diagnostic, FileId, Span};
 use tidemill_event::Act;
 
 use super::number::{latency_of_shape, milliseconds, probability, seconds, signed_seconds};
-use super::words::{Words, wrong_word};
-use super::{Action, Direction, Nodes, Script, Template, Victim, What, When, Which};
+use super::words::{Words, unexpected_word};
+use super::{Action, ActionKind, Direction, NodeSelection, Nodes, Script, Template, Victim, When};
 
 /// The default delay of the duplicate of a datagram, in milliseconds.
 const DUPLICATE_MS: u64 = 10;
@@ -78,13 +78,13 @@ fn action(words: &mut Words<'_>) -> Result<Action, Diagnostic> {
         }
         word => {
             let wanted = "`at`, `every`, `nodes` or `seed`";
-            return Err(wrong_word(word, first, wanted));
+            return Err(unexpected_word(word, first, wanted));
         }
     };
     let (_, verb) = words.clone().word();
     let what = what(words)?;
     words.end()?;
-    if what == What::End && !matches!(when, When::At(_)) {
+    if what == ActionKind::End && !matches!(when, When::At(_)) {
         return Err(Diagnostic::error("script-syntax", verb, "a run ends once: write `at T end`"));
     }
     Ok(Action { when, what, span })
@@ -102,44 +102,44 @@ const VERBS: &str = "an action: inject, fact, crash, restart, kill, pause, slow,
                      heal, loss, duplicate, reorder, latency, drop, delay, deliver, manual, \
                      timer, calm, expect or end";
 
-fn what(words: &mut Words<'_>) -> Result<What, Diagnostic> {
+fn what(words: &mut Words<'_>) -> Result<ActionKind, Diagnostic> {
     let (verb, span) = words.word();
     Ok(match verb {
         "inject" | "fact" => {
             let nodes = nodes(words)?;
             let tuple = template(words.rest(), &nodes)?;
-            What::Put(nodes, tuple)
+            ActionKind::Put(nodes, tuple)
         }
-        "crash" => What::Crash(nodes(words)?),
-        "restart" => What::Restart(nodes(words)?),
-        "kill" => What::Kill(nodes(words)?, victim(words)?),
-        "pause" => What::Pause(nodes(words)?, words.read(seconds)?),
-        "slow" => What::Slow(nodes(words)?, words.read(milliseconds)?),
+        "crash" => ActionKind::Crash(nodes(words)?),
+        "restart" => ActionKind::Restart(nodes(words)?),
+        "kill" => ActionKind::Kill(nodes(words)?, victim(words)?),
+        "pause" => ActionKind::Pause(nodes(words)?, words.read(seconds)?),
+        "slow" => ActionKind::Slow(nodes(words)?, words.read(milliseconds)?),
         "clock" => {
             let (nodes, offset) = (nodes(words)?, words.read(signed_seconds)?);
             let drift = match words.peek_rest() {
                 "" => 0,
                 _ => words.read(millionths)?,
             };
-            What::Clock(nodes, offset, drift)
+            ActionKind::Clock(nodes, offset, drift)
         }
         "partition" => partition(words)?,
-        "heal" => What::Heal,
-        "loss" => What::Loss(words.read(probability)?),
-        "duplicate" if is_last_word(words) => What::Duplicate(words.read(probability)?),
-        "reorder" => What::Reorder(words.read(probability)?),
+        "heal" => ActionKind::Heal,
+        "loss" => ActionKind::Loss(words.read(probability)?),
+        "duplicate" if is_last_word(words) => ActionKind::Duplicate(words.read(probability)?),
+        "reorder" => ActionKind::Reorder(words.read(probability)?),
         "latency" => {
             let (least, most, shape) = words.read(latency_of_shape)?;
             let ns = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-            What::Latency { least: ns(least), most: ns(most), shape }
+            ActionKind::Latency { least: ns(least), most: ns(most), shape }
         }
         "drop" | "duplicate" | "delay" | "deliver" => message(words, verb)?,
-        "manual" => What::Manual,
-        "timer" => What::Timer(nodes(words)?, rule(words)?),
-        "calm" => What::Calm,
+        "manual" => ActionKind::Manual,
+        "timer" => ActionKind::Timer(nodes(words)?, rule(words)?),
+        "calm" => ActionKind::Calm,
         "expect" => expect(words)?,
-        "end" => What::End,
-        other => return Err(wrong_word(other, span, VERBS)),
+        "end" => ActionKind::End,
+        other => return Err(unexpected_word(other, span, VERBS)),
     })
 }
 
@@ -160,13 +160,13 @@ fn millionths(text: &str) -> Result<i64, String> {
 /// The name of the rule whose timer fires.
 fn rule(words: &mut Words<'_>) -> Result<String, Diagnostic> {
     match words.word() {
-        ("", span) => Err(wrong_word("", span, "the rule of a timer")),
+        ("", span) => Err(unexpected_word("", span, "the rule of a timer")),
         (name, _) => Ok(name.to_owned()),
     }
 }
 
 /// `A B ['tuple']`, with a time before the tuple if the datagram or its duplicate is delayed.
-fn message(words: &mut Words<'_>, verb: &str) -> Result<What, Diagnostic> {
+fn message(words: &mut Words<'_>, verb: &str) -> Result<ActionKind, Diagnostic> {
     let (from, to) = (nodes(words)?, nodes(words)?);
     let act = match verb {
         "drop" => Act::Drop,
@@ -179,7 +179,7 @@ fn message(words: &mut Words<'_>, verb: &str) -> Result<What, Diagnostic> {
     };
     let (text, span) = words.rest();
     if text.is_empty() {
-        return Ok(What::Message { act, from, to, tuple: None });
+        return Ok(ActionKind::Message { act, from, to, tuple: None });
     }
     let quoted = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
     let Some(quoted) = quoted else {
@@ -188,7 +188,7 @@ fn message(words: &mut Words<'_>, verb: &str) -> Result<What, Diagnostic> {
     };
     let span = Span { start: span.start + 1, end: span.end - 1, ..span };
     let tuple = Some(template((quoted, span), &to)?);
-    Ok(What::Message { act, from, to, tuple })
+    Ok(ActionKind::Message { act, from, to, tuple })
 }
 
 fn victim(words: &mut Words<'_>) -> Result<Victim, Diagnostic> {
@@ -196,15 +196,15 @@ fn victim(words: &mut Words<'_>) -> Result<Victim, Diagnostic> {
     let victim = match kind {
         "component" => Victim::Component,
         "app" => Victim::App,
-        other => return Err(wrong_word(other, span, "`component PATH` or `app NAME`")),
+        other => return Err(unexpected_word(other, span, "`component PATH` or `app NAME`")),
     };
     match words.word() {
-        ("", span) => Err(wrong_word("", span, "what is killed")),
+        ("", span) => Err(unexpected_word("", span, "what is killed")),
         (name, _) => Ok(victim(name.to_owned())),
     }
 }
 
-fn expect(words: &mut Words<'_>) -> Result<What, Diagnostic> {
+fn expect(words: &mut Words<'_>) -> Result<ActionKind, Diagnostic> {
     let nodes = nodes(words)?;
     let (text, span) = words.rest();
     // The count follows the closing parenthesis of the pattern.
@@ -222,14 +222,14 @@ fn expect(words: &mut Words<'_>) -> Result<What, Diagnostic> {
     };
     let span = Span { end: span.start + text.len() as u32, ..span };
     let pattern = template((text, span), &nodes)?;
-    Ok(What::Expect { nodes, pattern, count })
+    Ok(ActionKind::Expect { nodes, pattern, count })
 }
 
 /// The tuple at the end of a line; checked for the first of its nodes.
 fn template((text, span): (&str, Span), nodes: &Nodes) -> Result<Template, Diagnostic> {
     let template = Template { text: text.to_owned(), span };
     let (variable, first) = match &nodes.which {
-        Which::Range { variable, from, .. } => (Some(variable.as_str()), *from),
+        NodeSelection::Range { variable, from, .. } => (Some(variable.as_str()), *from),
         _ => (None, 0),
     };
     match template.instance(variable, first) {
@@ -256,13 +256,13 @@ fn nodes(words: &mut Words<'_>) -> Result<Nodes, Diagnostic> {
 
 fn one(word: &str, span: Span) -> Result<Nodes, Diagnostic> {
     let which = match word {
-        "*" => Which::All,
-        _ if word.contains(':') => Which::Address(word.to_owned()),
+        "*" => NodeSelection::All,
+        _ if word.contains(':') => NodeSelection::Address(word.to_owned()),
         _ => match word.parse() {
-            Ok(index) => Which::Index(index),
+            Ok(index) => NodeSelection::Index(index),
             Err(_) => {
                 let wanted = "a node: an address, an index, `*` or `i in A..B`";
-                return Err(wrong_word(word, span, wanted));
+                return Err(unexpected_word(word, span, wanted));
             }
         },
     };
@@ -274,7 +274,7 @@ fn range(variable: &str, span: Span, bounds: (&str, Span)) -> Result<Nodes, Diag
     let is_name = variable.starts_with(|c: char| c.is_ascii_alphabetic())
         && variable.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !is_name {
-        return Err(wrong_word(variable, span, "the name of a variable before `in`"));
+        return Err(unexpected_word(variable, span, "the name of a variable before `in`"));
     }
     let (text, place) = bounds;
     let numbers = text.split_once("..").and_then(|(from, to)| {
@@ -283,21 +283,21 @@ fn range(variable: &str, span: Span, bounds: (&str, Span)) -> Result<Nodes, Diag
     });
     match numbers {
         Some((from, to)) => Ok(Nodes {
-            which: Which::Range { variable: variable.to_owned(), from, to },
+            which: NodeSelection::Range { variable: variable.to_owned(), from, to },
             span: span.to(place),
         }),
-        None => Err(wrong_word(text, place, "a range of indices `A..B` with A <= B")),
+        None => Err(unexpected_word(text, place, "a range of indices `A..B` with A <= B")),
     }
 }
 
 /// `A,B | C,D`, or `A,B > C,D`.
-fn partition(words: &mut Words<'_>) -> Result<What, Diagnostic> {
+fn partition(words: &mut Words<'_>) -> Result<ActionKind, Diagnostic> {
     let rest = words.peek_rest();
     let (mark, direction) = match rest.contains('>') && !rest.contains('|') {
         true => ('>', Direction::Forth),
         false => ('|', Direction::Both),
     };
-    groups(words, mark).map(|groups| What::Partition(groups, direction))
+    groups(words, mark).map(|groups| ActionKind::Partition(groups, direction))
 }
 
 /// `A,B | C,D`: blanks around commas are allowed, `A..B` is a range of indices.
@@ -375,20 +375,22 @@ at 10 end
             script.actions[2].when,
             When::Every { from: 1_000_000_000, to: 10_000_000_000, step: 500_000_000 }
         );
-        let What::Put(nodes, tuple) = &script.actions[2].what else { panic!("a tuple") };
-        let Which::Range { variable, from: 1, to: 9 } = &nodes.which else { panic!("a range") };
+        let ActionKind::Put(nodes, tuple) = &script.actions[2].what else { panic!("a tuple") };
+        let NodeSelection::Range { variable, from: 1, to: 9 } = &nodes.which else {
+            panic!("a range")
+        };
         let instance = tuple.instance(Some(variable), 7).expect("a tuple");
         assert_eq!(instance.to_string(), "ping(\"n7:1\", 7)");
-        let What::Expect { count: Some(2), pattern, .. } = &script.actions[9].what else {
+        let ActionKind::Expect { count: Some(2), pattern, .. } = &script.actions[9].what else {
             panic!("an expectation")
         };
         assert_eq!(pattern.text, "succ(NODE, _)");
-        assert_eq!(script.actions[11].what, What::End);
+        assert_eq!(script.actions[11].what, ActionKind::End);
     }
 
     #[test]
     fn a_partition_may_have_ranges_and_many_groups() {
-        let What::Partition(groups, direction) = the_one("at 1 partition 0..2, 5|3 | 4").what
+        let ActionKind::Partition(groups, direction) = the_one("at 1 partition 0..2, 5|3 | 4").what
         else {
             panic!("a partition")
         };
@@ -420,23 +422,28 @@ at 1 calm
         let (script, errors) = check(text);
         assert_eq!(errors, "");
         assert_eq!((script.nodes, script.seed), (Some(3), Some(7)));
-        let what: Vec<&What> = script.actions.iter().map(|action| &action.what).collect();
-        assert!(matches!(what[0], What::Partition(groups, Direction::Forth) if groups.len() == 2));
-        assert!(matches!(what[1], What::Latency { shape: tidemill_event::Shape::Tail, .. }));
-        assert_eq!((what[2], what[3]), (&What::Duplicate(0.5), &What::Reorder(0.5)));
-        assert!(matches!(what[4], What::Pause(_, 2_500_000_000)));
-        assert!(matches!(what[5], What::Slow(_, 20_000_000)));
-        assert!(matches!(what[6], What::Clock(_, -250_000_000, 100)));
-        let What::Message { act: Act::Drop, tuple: Some(tuple), .. } = what[8] else {
+        let what: Vec<&ActionKind> = script.actions.iter().map(|action| &action.what).collect();
+        assert!(
+            matches!(what[0], ActionKind::Partition(groups, Direction::Forth) if groups.len() == 2)
+        );
+        assert!(matches!(what[1], ActionKind::Latency { shape: tidemill_event::Shape::Tail, .. }));
+        assert_eq!((what[2], what[3]), (&ActionKind::Duplicate(0.5), &ActionKind::Reorder(0.5)));
+        assert!(matches!(what[4], ActionKind::Pause(_, 2_500_000_000)));
+        assert!(matches!(what[5], ActionKind::Slow(_, 20_000_000)));
+        assert!(matches!(what[6], ActionKind::Clock(_, -250_000_000, 100)));
+        let ActionKind::Message { act: Act::Drop, tuple: Some(tuple), .. } = what[8] else {
             panic!("a message")
         };
         assert_eq!(tuple.text, "ping(_, \"it's\")");
-        assert!(matches!(what[9], What::Message { act: Act::Duplicate { .. }, tuple: None, .. }));
+        assert!(matches!(
+            what[9],
+            ActionKind::Message { act: Act::Duplicate { .. }, tuple: None, .. }
+        ));
         let after = Duration::from_millis(250);
-        assert!(matches!(what[10], What::Message { act: Act::Delay { after: it }, .. }
+        assert!(matches!(what[10], ActionKind::Message { act: Act::Delay { after: it }, .. }
             if *it == after));
-        assert_eq!((what[12], what[14]), (&What::Manual, &What::Calm));
-        assert!(matches!(what[13], What::Timer(_, rule) if rule == "p1"));
+        assert_eq!((what[12], what[14]), (&ActionKind::Manual, &ActionKind::Calm));
+        assert!(matches!(what[13], ActionKind::Timer(_, rule) if rule == "p1"));
     }
 
     #[test]
@@ -472,7 +479,7 @@ at 1 calm
     }
 
     #[test]
-    fn several_mistakes_are_told_at_once() {
+    fn several_errors_are_reported_at_once() {
         let (script, errors) = check("at 1 end\nat x\nat 2 heal\nfoo\n");
         assert_eq!(script.actions.len(), 2);
         assert!(errors.contains("t.sim:2:4") && errors.contains("t.sim:4:1"), "{errors}");

@@ -7,7 +7,7 @@ use tidemill_relation::plan::Plan;
 use tidemill_relation::text::DisplayTuple;
 
 use super::number::{latency_text, seconds_text, signed_seconds_text};
-use super::{Cue, Deed, Direction, Victim, When};
+use super::{Cue, CueAction, Direction, Victim, When};
 
 /// The lines of an action, one for each of its nodes.
 pub fn lines(cue: &Cue, plan: &Plan) -> Vec<String> {
@@ -18,17 +18,17 @@ pub fn lines(cue: &Cue, plan: &Plan) -> Vec<String> {
             format!("every {from}..{to} step {step}")
         }
     };
-    let deeds = deeds(&cue.deed, plan);
-    deeds.into_iter().map(|deed| format!("{when} {deed}")).collect()
+    let actions = actions(&cue.action, plan);
+    actions.into_iter().map(|action| format!("{when} {action}")).collect()
 }
 
-fn deeds(deed: &Deed, plan: &Plan) -> Vec<String> {
+fn actions(action: &CueAction, plan: &Plan) -> Vec<String> {
     let each = |nodes: &[u32], of: &dyn Fn(u32) -> String| nodes.iter().map(|&it| of(it)).collect();
     let one = |text: String| vec![text];
     // In milliseconds: the digits of a thousandfold number of seconds.
     let milliseconds = |ns: u64| seconds_text(ns.saturating_mul(1000));
-    match deed {
-        Deed::Put(tuples) => tuples
+    match action {
+        CueAction::Put(tuples) => tuples
             .iter()
             .map(|(node, relation, columns)| {
                 let relation = plan.relation(*relation);
@@ -37,19 +37,21 @@ fn deeds(deed: &Deed, plan: &Plan) -> Vec<String> {
                 format!("{verb} {node} {}", DisplayTuple::new(&relation.name, columns))
             })
             .collect(),
-        Deed::Crash(nodes) => each(nodes, &|node| format!("crash {node}")),
-        Deed::Restart(nodes) => each(nodes, &|node| format!("restart {node}")),
-        Deed::Kill(nodes, Victim::Component(path)) => {
+        CueAction::Crash(nodes) => each(nodes, &|node| format!("crash {node}")),
+        CueAction::Restart(nodes) => each(nodes, &|node| format!("restart {node}")),
+        CueAction::Kill(nodes, Victim::Component(path)) => {
             each(nodes, &|node| format!("kill {node} component {path}"))
         }
-        Deed::Kill(nodes, Victim::App(app)) => {
+        CueAction::Kill(nodes, Victim::App(app)) => {
             each(nodes, &|node| format!("kill {node} app {app}"))
         }
-        Deed::Pause(nodes, ns) => {
+        CueAction::Pause(nodes, ns) => {
             each(nodes, &|node| format!("pause {node} {}", seconds_text(*ns)))
         }
-        Deed::Slow(nodes, ns) => each(nodes, &|node| format!("slow {node} {}", milliseconds(*ns))),
-        Deed::Clock(nodes, offset, drift) => each(nodes, &|node| {
+        CueAction::Slow(nodes, ns) => {
+            each(nodes, &|node| format!("slow {node} {}", milliseconds(*ns)))
+        }
+        CueAction::Clock(nodes, offset, drift) => each(nodes, &|node| {
             let mut text = format!("clock {node} {}", signed_seconds_text(*offset));
             if *drift != 0 {
                 // Writing to a string cannot fail.
@@ -57,8 +59,8 @@ fn deeds(deed: &Deed, plan: &Plan) -> Vec<String> {
             }
             text
         }),
-        Deed::Timer(nodes, rule) => each(nodes, &|node| format!("timer {node} {rule}")),
-        Deed::Partition(groups, direction) => {
+        CueAction::Timer(nodes, rule) => each(nodes, &|node| format!("timer {node} {rule}")),
+        CueAction::Partition(groups, direction) => {
             let group =
                 |group: &Vec<u32>| group.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
             let mark = match direction {
@@ -68,14 +70,14 @@ fn deeds(deed: &Deed, plan: &Plan) -> Vec<String> {
             let groups: Vec<String> = groups.iter().map(group).collect();
             one(format!("partition {}", groups.join(mark)))
         }
-        Deed::Heal => one("heal".to_owned()),
-        Deed::Loss(probability) => one(format!("loss {probability}")),
-        Deed::Duplicate(probability) => one(format!("duplicate {probability}")),
-        Deed::Reorder(probability) => one(format!("reorder {probability}")),
-        Deed::Latency { least, most, shape } => {
+        CueAction::Heal => one("heal".to_owned()),
+        CueAction::Loss(probability) => one(format!("loss {probability}")),
+        CueAction::Duplicate(probability) => one(format!("duplicate {probability}")),
+        CueAction::Reorder(probability) => one(format!("reorder {probability}")),
+        CueAction::Latency { least, most, shape } => {
             one(format!("latency {}", latency_text((*least, *most), *shape)))
         }
-        Deed::Message { act, from, to, tuple } => {
+        CueAction::Message { act, from, to, tuple } => {
             let verb = match act {
                 Act::Drop => "drop",
                 Act::Duplicate { .. } => "duplicate",
@@ -93,16 +95,16 @@ fn deeds(deed: &Deed, plan: &Plan) -> Vec<String> {
             }
             one(text)
         }
-        Deed::Manual => one("manual".to_owned()),
-        Deed::Calm => one("calm".to_owned()),
-        Deed::Expect { rows, count, .. } => rows
+        CueAction::Manual => one("manual".to_owned()),
+        CueAction::Calm => one("calm".to_owned()),
+        CueAction::Expect { rows, count, .. } => rows
             .iter()
             .map(|(node, _, pattern)| match count {
                 Some(count) => format!("expect {node} {pattern} count {count}"),
                 None => format!("expect {node} {pattern}"),
             })
             .collect(),
-        Deed::End => one("end".to_owned()),
+        CueAction::End => one("end".to_owned()),
     }
 }
 

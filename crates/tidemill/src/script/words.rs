@@ -61,7 +61,7 @@ impl<'t> Words<'t> {
         let (word, span) = self.word();
         match word == wanted {
             true => Ok(()),
-            false => Err(wrong_word(word, span, &format!("`{wanted}`"))),
+            false => Err(unexpected_word(word, span, &format!("`{wanted}`"))),
         }
     }
 
@@ -83,7 +83,7 @@ impl<'t> Words<'t> {
 }
 
 /// The error for an unexpected word.
-pub(super) fn wrong_word(word: &str, span: Span, wanted: &str) -> Diagnostic {
+pub(super) fn unexpected_word(word: &str, span: Span, wanted: &str) -> Diagnostic {
     let message = match word {
         "" => format!("the line ends where {wanted} is expected"),
         word => format!("expected {wanted}, found `{word}`"),

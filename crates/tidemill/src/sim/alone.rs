@@ -1,7 +1,7 @@
 //! Why a simulation can use one worker only.
 
 use super::setup::{Setup, has_leases};
-use crate::script::{Cue, Deed};
+use crate::script::{Cue, CueAction};
 
 /// System tables whose rows cover all nodes of a process.
 const OF_ALL: [&str; 3] = ["sys::counter", "sys::log", "sys::turn"];
@@ -19,7 +19,7 @@ pub(super) fn reason(setup: &Setup) -> Option<String> {
     if common.options.settle.is_some() {
         return Some("rows of `unsettled` at all nodes are looked at".to_owned());
     }
-    let is_of_one = |cue: &Cue| matches!(cue.deed, Deed::Message { .. } | Deed::Manual);
+    let is_of_one = |cue: &Cue| matches!(cue.action, CueAction::Message { .. } | CueAction::Manual);
     if common.cues.iter().any(is_of_one) {
         return Some("the script acts on single messages".to_owned());
     }
@@ -40,8 +40,8 @@ pub(super) fn reason(setup: &Setup) -> Option<String> {
 pub(super) fn least_latency_ns(setup: &Setup) -> u64 {
     let (least, _) = setup.common.options.latency;
     let first = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
-    let later = setup.common.cues.iter().filter_map(|cue| match cue.deed {
-        Deed::Latency { least, .. } => Some(least),
+    let later = setup.common.cues.iter().filter_map(|cue| match cue.action {
+        CueAction::Latency { least, .. } => Some(least),
         _ => None,
     });
     later.fold(first, u64::min)

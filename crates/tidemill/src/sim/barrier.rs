@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_one_who_has_gone() {
+    fn an_ended_worker_releases_the_others() {
         let barrier = Barrier::of(2);
         thread::scope(|scope| {
             let waits = scope.spawn(|| barrier.wait());

@@ -3,7 +3,7 @@
 use tidemill_stdx::rng::Rng;
 
 use super::options::SimOptions;
-use crate::script::{Cue, Deed, Direction, When};
+use crate::script::{Cue, CueAction, Direction, When};
 use crate::seconds::SECOND_NS;
 
 /// Separates the random streams of these faults from all others.
@@ -40,9 +40,9 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn add(&mut self, at_ns: u64, deed: Deed) {
+    fn add(&mut self, at_ns: u64, action: CueAction) {
         if at_ns <= self.until_ns {
-            self.cues.push(Cue { when: When::At(at_ns), deed, place: "drawn".to_owned() });
+            self.cues.push(Cue { when: When::At(at_ns), action, place: "drawn".to_owned() });
         }
     }
 
@@ -64,11 +64,11 @@ impl Drawn {
             };
             let step = (lasts / (2 * times)).max(1);
             for number in 0..times {
-                let cut = Deed::Partition(groups.clone(), direction);
+                let cut = CueAction::Partition(groups.clone(), direction);
                 let begins = at.saturating_add(2 * number * step);
                 let length = if times == 1 { lasts } else { step };
                 self.add(begins, cut);
-                self.add(begins.saturating_add(length), Deed::Heal);
+                self.add(begins.saturating_add(length), CueAction::Heal);
             }
             at = at.saturating_add(lasts);
         }
@@ -83,7 +83,7 @@ impl Drawn {
                     break;
                 }
                 let lasts = after(SECOND_NS / 2, &mut random, 2 * SECOND_NS).min(PAUSE_MAX_NS);
-                self.add(at, Deed::Pause(vec![node], lasts));
+                self.add(at, CueAction::Pause(vec![node], lasts));
                 at = at.saturating_add(lasts);
             }
         }
@@ -93,7 +93,7 @@ impl Drawn {
     fn slow(&mut self, mut random: Rng, turn_ns: u64) {
         let one = random.below(self.nodes.into()) as u32;
         let nodes = (0..self.nodes).filter(|node| random.chance(0.5) || *node == one).collect();
-        self.add(0, Deed::Slow(nodes, turn_ns));
+        self.add(0, CueAction::Slow(nodes, turn_ns));
     }
 
     fn clocks(&mut self, mut random: Rng, most_ns: u64) {
@@ -103,7 +103,7 @@ impl Drawn {
         };
         for node in 0..self.nodes {
             let (offset, drift) = (signed(most_ns), signed(DRIFT_MAX_PPM));
-            self.add(0, Deed::Clock(vec![node], offset, drift));
+            self.add(0, CueAction::Clock(vec![node], offset, drift));
         }
     }
 }
@@ -146,20 +146,20 @@ mod tests {
             let drawn = cues(&SimOptions { seed, ..options.clone() }, Some(30 * SECOND_NS));
             for cue in drawn {
                 assert!(cue.when.first() <= 30 * SECOND_NS);
-                match cue.deed {
-                    Deed::Partition(groups, direction) => {
+                match cue.action {
+                    CueAction::Partition(groups, direction) => {
                         assert!(groups.iter().all(|group| !group.is_empty()));
                         assert_eq!(groups.concat().len(), 4);
                         ways[usize::from(direction == Direction::Forth)] += 1;
                     }
-                    Deed::Clock(_, offset, _) => {
+                    CueAction::Clock(_, offset, _) => {
                         assert!(offset.unsigned_abs() <= SECOND_NS);
                     }
-                    Deed::Slow(nodes, 1) => slow += usize::from(!nodes.is_empty()),
-                    Deed::Pause(nodes, lasts) => {
+                    CueAction::Slow(nodes, 1) => slow += usize::from(!nodes.is_empty()),
+                    CueAction::Pause(nodes, lasts) => {
                         assert!(nodes.len() == 1 && (1..=PAUSE_MAX_NS).contains(&lasts));
                     }
-                    other => assert_eq!(other, Deed::Heal),
+                    other => assert_eq!(other, CueAction::Heal),
                 }
             }
         }

@@ -13,7 +13,7 @@
 //!                                [alone]  why there is one machine only
 //!                                [life]   crash, restart, churn
 //!                                [roll]   the table `sim::node`
-//!                                [devices] what stands for devices of the system
+//!                                [devices] replacements of system devices
 //!                                [common] what all machines have alike
 //!                                [drawn]  faults that the seed draws, as cues
 //!                                [stage]  what cues do

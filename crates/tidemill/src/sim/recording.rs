@@ -10,7 +10,7 @@ use tidemill_relation::text::{Pattern, Term};
 use super::common::{Common, Recorded};
 use super::options::SimOptions;
 use super::{drawn, settle};
-use crate::script::{Cue, Deed, When};
+use crate::script::{Cue, CueAction, When};
 
 /// The maximum number of times of one `every` that become single actions.
 const TIMES_MAX: usize = 10_000;
@@ -38,25 +38,25 @@ pub(super) fn cues(
     if which == Messages::Faults && latency != (default.latency, default.latency_shape) {
         let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let (least, most) = (ns(options.latency.0), ns(options.latency.1));
-        cues.push(at(0, Deed::Latency { least, most, shape: options.latency_shape }));
+        cues.push(at(0, CueAction::Latency { least, most, shape: options.latency_shape }));
     }
     common.cues.iter().for_each(|cue| cues.extend(times(cue, elapsed_ns)));
     let (_, faults_end) = settle::calm(common);
     cues.extend(drawn::cues(options, faults_end));
     cues.extend(recorded.lives.iter().map(|&(ns, node, alive)| match alive {
-        true => at(ns, Deed::Restart(vec![node])),
-        false => at(ns, Deed::Crash(vec![node])),
+        true => at(ns, CueAction::Restart(vec![node])),
+        false => at(ns, CueAction::Crash(vec![node])),
     }));
     for sent in &recorded.sent {
         cues.extend(message(common, sent, which));
     }
-    cues.retain(|cue| cue.when.first() <= elapsed_ns && cue.deed != Deed::End);
+    cues.retain(|cue| cue.when.first() <= elapsed_ns && cue.action != CueAction::End);
     cues.sort_by_key(|cue| cue.when.first());
     cues.into_iter().flat_map(single).collect()
 }
 
-fn at(ns: u64, deed: Deed) -> Cue {
-    Cue { when: When::At(ns), deed, place: "recorded".to_owned() }
+fn at(ns: u64, action: CueAction) -> Cue {
+    Cue { when: When::At(ns), action, place: "recorded".to_owned() }
 }
 
 /// An action at each of its times.
@@ -67,19 +67,19 @@ fn times(cue: &Cue, elapsed_ns: u64) -> impl Iterator<Item = Cue> {
 
 /// A separate action for each of its nodes.
 fn single(mut cue: Cue) -> Vec<Cue> {
-    let deeds: Vec<Deed> = if let Deed::Put(tuples) = &cue.deed {
-        tuples.iter().map(|one| Deed::Put(vec![one.clone()])).collect()
-    } else if let Some(nodes) = cue.deed.nodes_mut().map(std::mem::take) {
+    let actions: Vec<CueAction> = if let CueAction::Put(tuples) = &cue.action {
+        tuples.iter().map(|one| CueAction::Put(vec![one.clone()])).collect()
+    } else if let Some(nodes) = cue.action.nodes_mut().map(std::mem::take) {
         let of = |node| {
-            let mut deed = cue.deed.clone();
-            deed.nodes_mut().into_iter().for_each(|nodes| nodes.push(node));
-            deed
+            let mut action = cue.action.clone();
+            action.nodes_mut().into_iter().for_each(|nodes| nodes.push(node));
+            action
         };
         nodes.into_iter().map(of).collect()
     } else {
         return vec![cue];
     };
-    deeds.into_iter().map(|deed| Cue { deed, ..cue.clone() }).collect()
+    actions.into_iter().map(|action| Cue { action, ..cue.clone() }).collect()
 }
 
 /// The action that repeats the fate of a message.
@@ -100,7 +100,7 @@ fn message(common: &Common, sent: &Sent, which: Messages) -> Option<Cue> {
         (Some(_), None) => return None,
     };
     let tuple = pattern(&common.rules, &sent.bytes);
-    Some(at(sent.at.0, Deed::Message { act, from, to, tuple }))
+    Some(at(sent.at.0, CueAction::Message { act, from, to, tuple }))
 }
 
 /// The first tuple of a message.

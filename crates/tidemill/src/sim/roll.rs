@@ -53,11 +53,11 @@ pub(super) fn call(machine: &mut Machine, node: u32) {
 /// Injects the row of a node that has started or crashed at all nodes.
 pub(super) fn note(machine: &mut Machine, events: &mut Loop<Machine>, about: u32) {
     for NodeId(node) in machine.fleet.ids() {
-        tell(machine, events, node, about);
+        inject_row(machine, events, node, about);
     }
 }
 
-fn tell(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, about: u32) {
+fn inject_row(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, about: u32) {
     let roll = machine.sim.as_ref().and_then(|sim| sim.roll);
     let Some(relation) = roll else { return };
     if !machine.share.has(NodeId(node)) || !machine.is_alive(NodeId(node)) {

@@ -9,7 +9,7 @@ use super::common::Common;
 use super::life;
 use super::options::SimOptions;
 use crate::machine::Machine;
-use crate::script::{Cue, Deed, When};
+use crate::script::{Cue, CueAction, When};
 pub(super) use crate::unsettled::TABLE;
 
 /// The table `unsettled` of a program.
@@ -20,7 +20,7 @@ pub(super) fn table(rules: &Rules) -> Option<RelationId> {
 
 /// The end of the run, by its options or its script.
 pub(super) fn end_ns(cues: &[Cue], end_ns: Option<u64>) -> Option<u64> {
-    let ends = cues.iter().filter(|cue| cue.deed == Deed::End).map(|cue| cue.when.first());
+    let ends = cues.iter().filter(|cue| cue.action == CueAction::End).map(|cue| cue.when.first());
     ends.chain(end_ns).min()
 }
 
@@ -33,7 +33,11 @@ pub(super) fn calm_ns(common: &Common) -> Option<u64> {
 /// The cue that ends all faults, and the latest end of faults.
 pub(super) fn calm(common: &Common) -> (Option<Cue>, Option<u64>) {
     let at = calm_ns(common);
-    let cue = at.map(|at| Cue { when: When::At(at), deed: Deed::Calm, place: "settle".to_owned() });
+    let cue = at.map(|at| Cue {
+        when: When::At(at),
+        action: CueAction::Calm,
+        place: "settle".to_owned(),
+    });
     (cue, at.or_else(|| end_ns(&common.cues, common.options.end_ns)))
 }
 

@@ -15,7 +15,7 @@ use super::{life, messages, settle};
 use crate::lines::Writer;
 use crate::machine::Machine;
 use crate::machine::life::kill;
-use crate::script::{Cue, Deed, Direction, When};
+use crate::script::{Cue, CueAction, Direction, When};
 use crate::switch::{self, Plug};
 use crate::tuples::Parameters;
 
@@ -51,12 +51,12 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
     if let Some(sim) = &machine.sim {
         sim.turned(events);
     }
-    if let Some(lasts_ns) = fault_ns(&cue.deed) {
+    if let Some(lasts_ns) = fault_ns(&cue.action) {
         let until = events.now().0.saturating_add(lasts_ns);
         settle::fault(machine, events, until);
     }
-    match &cue.deed {
-        Deed::Put(tuples) => {
+    match &cue.action {
+        CueAction::Put(tuples) => {
             for (node, relation, columns) in tuples {
                 if !machine.share.has(NodeId(*node)) {
                     continue;
@@ -73,9 +73,13 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
                 }
             }
         }
-        Deed::Crash(nodes) => nodes.iter().for_each(|&node| life::crash(machine, events, node)),
-        Deed::Restart(nodes) => nodes.iter().for_each(|&node| life::restart(machine, events, node)),
-        Deed::Kill(nodes, victim) => {
+        CueAction::Crash(nodes) => {
+            nodes.iter().for_each(|&node| life::crash(machine, events, node))
+        }
+        CueAction::Restart(nodes) => {
+            nodes.iter().for_each(|&node| life::restart(machine, events, node))
+        }
+        CueAction::Kill(nodes, victim) => {
             for &node in nodes {
                 if let Err(reason) = kill(machine, events, NodeId(node), victim) {
                     let note = format!("{}: node {node} {reason}", cue.place);
@@ -83,29 +87,29 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
                 }
             }
         }
-        Deed::Pause(nodes, ns) => {
+        CueAction::Pause(nodes, ns) => {
             nodes.iter().for_each(|&node| settle::pause(machine, events, node, *ns));
         }
-        Deed::Slow(nodes, ns) => {
+        CueAction::Slow(nodes, ns) => {
             nodes.iter().for_each(|&node| machine.fleet.slow_down(NodeId(node), *ns));
         }
-        Deed::Clock(nodes, offset_ns, drift_ppm) => {
+        CueAction::Clock(nodes, offset_ns, drift_ppm) => {
             let (offset_ns, drift_ppm, since) = (*offset_ns, *drift_ppm, events.now());
             let skew = Skew { offset_ns, drift_ppm, since };
             nodes.iter().for_each(|&node| machine.fleet.set_clock(NodeId(node), skew));
         }
-        Deed::Message { act, from, to, tuple } => {
+        CueAction::Message { act, from, to, tuple } => {
             let link = (*from, *to);
             if !messages::act(machine, events, *act, link, tuple.as_ref()) {
                 let note = format!("{}: no such message waits", cue.place);
                 note_of(machine, events, (number, *from), note);
             }
         }
-        Deed::Manual => {
+        CueAction::Manual => {
             machine.fleet.hold_timers();
             events.host().sim().into_iter().for_each(tidemill_event::Sim::hold_messages);
         }
-        Deed::Timer(nodes, rule) => {
+        CueAction::Timer(nodes, rule) => {
             let share = machine.share;
             for &node in nodes.iter().filter(|&&node| share.has(NodeId(node))) {
                 if !fleet::fire_timer(machine, events, NodeId(node), rule) {
@@ -114,32 +118,36 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
                 }
             }
         }
-        Deed::Calm => settle::calm_down(machine, events),
-        Deed::Expect { rows, living, count } => {
+        CueAction::Calm => settle::calm_down(machine, events),
+        CueAction::Expect { rows, living, count } => {
             expect(machine, events, (number, cue), rows, *living, *count);
         }
-        Deed::End => events.stop(),
+        CueAction::End => events.stop(),
         network => change_network(machine, events, network),
     }
 }
 
 /// The duration of an action that is a fault; a fault that another action ends, or none, lasts
 /// until then or for ever.
-fn fault_ns(deed: &Deed) -> Option<u64> {
-    match deed {
-        Deed::Pause(_, ns) => Some(*ns),
-        Deed::Message { act: Act::Duplicate { after } | Act::Delay { after }, .. } => {
+fn fault_ns(action: &CueAction) -> Option<u64> {
+    match action {
+        CueAction::Pause(_, ns) => Some(*ns),
+        CueAction::Message { act: Act::Duplicate { after } | Act::Delay { after }, .. } => {
             Some(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
         }
-        Deed::Put(_) | Deed::Timer(..) | Deed::Manual | Deed::Expect { .. } | Deed::End => None,
+        CueAction::Put(_)
+        | CueAction::Timer(..)
+        | CueAction::Manual
+        | CueAction::Expect { .. }
+        | CueAction::End => None,
         _ => Some(0),
     }
 }
 
-fn change_network(machine: &Machine, events: &mut Loop<Machine>, deed: &Deed) {
+fn change_network(machine: &Machine, events: &mut Loop<Machine>, action: &CueAction) {
     let Some(sim) = events.host().sim() else { return };
-    match deed {
-        Deed::Partition(groups, direction) => {
+    match action {
+        CueAction::Partition(groups, direction) => {
             let plugs = machine.sim.as_ref().map_or(&[] as &[Plug], |sim| &sim.plugs);
             // A node and its devices.
             let names = |&node: &u32| {
@@ -158,11 +166,11 @@ fn change_network(machine: &Machine, events: &mut Loop<Machine>, deed: &Deed) {
                 Direction::Forth => sim.partition_one_way(&named),
             }
         }
-        Deed::Heal => sim.heal(),
-        Deed::Loss(probability) => sim.conditions().loss = *probability,
-        Deed::Duplicate(probability) => sim.conditions().duplicate = *probability,
-        Deed::Reorder(probability) => sim.conditions().reorder = *probability,
-        Deed::Latency { least, most, shape } => {
+        CueAction::Heal => sim.heal(),
+        CueAction::Loss(probability) => sim.conditions().loss = *probability,
+        CueAction::Duplicate(probability) => sim.conditions().duplicate = *probability,
+        CueAction::Reorder(probability) => sim.conditions().reorder = *probability,
+        CueAction::Latency { least, most, shape } => {
             let range = Duration::from_nanos(*least)..=Duration::from_nanos(*most);
             (sim.conditions().latency, sim.conditions().shape) = (range, *shape);
         }

@@ -30,7 +30,7 @@ use crate::console::Console;
 use crate::error::Error;
 use crate::history::History;
 use crate::journal::Journal;
-use crate::lines::{Lines, Written};
+use crate::lines::{Lines, WrittenLines};
 use crate::machine::Machine;
 use crate::machine::share::Share;
 use crate::profile::Profile;
@@ -58,7 +58,7 @@ struct Published {
 
 /// Why the windows end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Over {
+enum WindowsEnd {
     /// The end of the run is reached.
     Reached,
     /// Nothing is left to do.
@@ -84,7 +84,7 @@ struct Shared {
 
 /// The result of a worker.
 struct Ended {
-    over: Over,
+    over: WindowsEnd,
     summary: Summary,
     report: Report,
     history: History,
@@ -95,7 +95,7 @@ struct Writing {
     console: Console,
     /// The number of lines written by an earlier attempt.
     skip: u64,
-    so_far: Written,
+    so_far: WrittenLines,
 }
 
 /// Runs the nodes of a setup on several workers.
@@ -105,15 +105,15 @@ struct Writing {
 pub(super) fn run(setup: Setup, workers: u32, console: Console) -> Result<Report, Error> {
     let least_latency_ns = least_latency_ns(&setup);
     let mut common = setup.common;
-    let mut writing = Writing { console, skip: 0, so_far: Written::default() };
+    let mut writing = Writing { console, skip: 0, so_far: WrittenLines::default() };
     loop {
         let ended = attempt(&common, (workers, least_latency_ns), &mut writing)?;
         match ended.over {
-            Over::Passed(at) => {
+            WindowsEnd::Passed(at) => {
                 common.options.end_ns = Some(at.0);
                 writing.skip = std::mem::take(&mut writing.so_far).lines;
             }
-            Over::NeverRests => {
+            WindowsEnd::NeverRests => {
                 let reason = "a node never comes to rest";
                 writing.console.note(format_args!("tidemill: one worker only: {reason}"));
                 return common.of_part(Share::ALL).go_on(writing.console, writing.so_far.lines);
@@ -122,13 +122,14 @@ pub(super) fn run(setup: Setup, workers: u32, console: Console) -> Result<Report
                 let Ended { mut summary, mut report, history, .. } = ended;
                 let (end_ns, seed) = (common.options.end_ns, common.options.seed);
                 match (over, end_ns) {
-                    (Over::Stopped(at), _) => summary.elapsed_ns = at.0,
-                    (Over::Reached, Some(end_ns)) => summary.elapsed_ns = end_ns,
+                    (WindowsEnd::Stopped(at), _) => summary.elapsed_ns = at.0,
+                    (WindowsEnd::Reached, Some(end_ns)) => summary.elapsed_ns = end_ns,
                     _ => {}
                 }
                 summary.violations = writing.so_far.violations;
                 summary.seed = Some(seed);
-                summary.interrupted = over == Over::Interrupted && !writing.console.has_failed();
+                summary.interrupted =
+                    over == WindowsEnd::Interrupted && !writing.console.has_failed();
                 let model = common.options.linearizable;
                 end::check(history, model, &mut summary, &mut writing.console);
                 end::write(summary, &mut writing.console, &mut report);
@@ -221,11 +222,11 @@ fn work(
         published.is_interrupted |= writing.as_ref().is_some_and(has_failed);
         *lock(&shared.published[turn][me]) = published;
         if shared.barrier.wait().is_err() {
-            return Some(Over::Failed);
+            return Some(WindowsEnd::Failed);
         }
         let next = shared.next(turn);
         // Another attempt writes the output of this window.
-        let is_void = matches!(next, Err(Over::Passed(_) | Over::NeverRests));
+        let is_void = matches!(next, Err(WindowsEnd::Passed(_) | WindowsEnd::NeverRests));
         if let Some(writing) = writing.as_mut().filter(|_| !is_void) {
             writing.write(&shared.published[turn]);
         }
@@ -241,15 +242,15 @@ fn work(
             }
         }
     });
-    let over = over.unwrap_or(Over::Failed);
-    if over == Over::Failed {
+    let over = over.unwrap_or(WindowsEnd::Failed);
+    if over == WindowsEnd::Failed {
         return Err(shared.failure());
     }
     let profile = is_profiled.then(|| Profile::of(&machine.fleet));
     let mut report = Report { profile, ..Report::default() };
     let summary = end::sum_up(&mut machine, &mut events, &mut report);
     let history = machine.journal.get_mut().take_history();
-    if over == Over::Interrupted {
+    if over == WindowsEnd::Interrupted {
         // Freeing the memory of a large run may take longer than its user should wait.
         std::mem::forget((machine, events));
     }
@@ -283,7 +284,7 @@ fn publish(
 
 impl Shared {
     /// The last time of the next window, or why there is none. All workers get the same result.
-    fn next(&self, turn: usize) -> Result<Time, Over> {
+    fn next(&self, turn: usize) -> Result<Time, WindowsEnd> {
         let (mut due, mut stopped, mut now) = (None::<Time>, None::<Time>, Time::ZERO);
         let (mut is_interrupted, mut has_failed, mut never_rests) = (false, false, false);
         for published in &self.published[turn] {
@@ -298,14 +299,14 @@ impl Shared {
             }
         }
         match (stopped, due) {
-            _ if has_failed => Err(Over::Failed),
-            _ if is_interrupted => Err(Over::Interrupted),
-            _ if never_rests => Err(Over::NeverRests),
-            (Some(at), _) if now > at => Err(Over::Passed(at)),
-            (Some(at), _) => Err(Over::Stopped(at)),
-            (None, None) if self.end.is_some() => Err(Over::Reached),
-            (None, None) => Err(Over::Idle),
-            (None, Some(due)) if self.end.is_some_and(|end| due > end) => Err(Over::Reached),
+            _ if has_failed => Err(WindowsEnd::Failed),
+            _ if is_interrupted => Err(WindowsEnd::Interrupted),
+            _ if never_rests => Err(WindowsEnd::NeverRests),
+            (Some(at), _) if now > at => Err(WindowsEnd::Passed(at)),
+            (Some(at), _) => Err(WindowsEnd::Stopped(at)),
+            (None, None) if self.end.is_some() => Err(WindowsEnd::Reached),
+            (None, None) => Err(WindowsEnd::Idle),
+            (None, Some(due)) if self.end.is_some_and(|end| due > end) => Err(WindowsEnd::Reached),
             (None, Some(due)) => {
                 let last = Time(due.0.saturating_add(self.least_latency_ns - 1));
                 Ok(self.end.map_or(last, |end| last.min(end)))

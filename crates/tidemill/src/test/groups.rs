@@ -39,7 +39,7 @@ impl Groups {
     pub(super) fn report(
         mut self,
         test: &Trials,
-        hear: &mut dyn FnMut(TestEvent<'_>),
+        on_event: &mut dyn FnMut(TestEvent<'_>),
     ) -> Result<(), Error> {
         for (number, group) in self.0.iter_mut().enumerate() {
             if test.is_stopped() {
@@ -64,7 +64,7 @@ impl Groups {
             let settle = simulation.options().settle;
             let command = &test.options.command;
             group.arguments = command.of_script(&file.display().to_string(), settle);
-            hear(TestEvent::Group(group));
+            on_event(TestEvent::Group(group));
         }
         Ok(())
     }

@@ -74,12 +74,12 @@ impl Test {
         self.0.alone()
     }
 
-    /// Runs all seeds, and passes events to `hear`.
+    /// Runs all seeds, and passes events to `on_event`.
     ///
     /// # Errors
     /// A thread cannot be started.
-    pub fn run(&self, mut hear: impl FnMut(TestEvent<'_>)) -> Result<TestReport, Error> {
-        workers::run(&self.0, Instant::now(), &mut hear)
+    pub fn run(&self, mut on_event: impl FnMut(TestEvent<'_>)) -> Result<TestReport, Error> {
+        workers::run(&self.0, Instant::now(), &mut on_event)
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_fail_by_themselves_and_are_heard_in_their_order() {
+    fn seeds_fail_independently_and_are_reported_in_order() {
         let (failures, report) = test(options());
         assert_eq!((report.runs, report.seeds), (100, Some((10, 109))));
         assert_eq!(report.failures, failures.len() as u64);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_is_told_to_end_counts_what_has_ended() {
+    fn an_interrupted_test_counts_completed_runs() {
         let stop = Arc::new(AtomicBool::new(false));
         let mut options = TestOptions { seeds: 1..=u64::MAX, ..options() };
         options.each.stop = Some(stop.clone());

@@ -17,7 +17,7 @@ use super::notes::LastBytes;
 use super::shape;
 use crate::console::Console;
 use crate::identities::{address, number};
-use crate::script::{Cue, Deed, When};
+use crate::script::{Cue, CueAction, When};
 use crate::seconds::SECOND_NS;
 use crate::sim::{Messages, Simulation};
 
@@ -204,7 +204,8 @@ impl Shrinking<'_> {
     /// Identifies messages by as little as possible.
     fn plainer_messages(&mut self) {
         for number in 0..self.best.cues.len() {
-            let Deed::Message { tuple: Some(tuple), .. } = &self.best.cues[number].deed else {
+            let CueAction::Message { tuple: Some(tuple), .. } = &self.best.cues[number].action
+            else {
                 continue;
             };
             // Keeps its relation, which identifies a message better than its position.
@@ -214,7 +215,9 @@ impl Shrinking<'_> {
                 continue;
             }
             for column in 0..any.terms.len() {
-                let Deed::Message { tuple, .. } = &self.best.cues[number].deed else { break };
+                let CueAction::Message { tuple, .. } = &self.best.cues[number].action else {
+                    break;
+                };
                 let mut tuple = tuple.clone();
                 tuple.iter_mut().for_each(|tuple| tuple.terms[column] = Term::Any);
                 self.with_tuple(number, tuple);
@@ -225,7 +228,7 @@ impl Shrinking<'_> {
     /// Identifies a message by another tuple.
     fn with_tuple(&mut self, number: usize, other: Option<Pattern>) -> bool {
         let mut cues = self.best.cues.clone();
-        if let Deed::Message { tuple, .. } = &mut cues[number].deed {
+        if let CueAction::Message { tuple, .. } = &mut cues[number].action {
             *tuple = other;
         }
         self.attempt_cues(cues)
@@ -240,7 +243,7 @@ impl Shrinking<'_> {
         let Candidate { nodes, seed, cues } = self.best.clone();
         let replayed = self.simulation.replay(nodes, seed, cues);
         let Some((mut all, _)) = recorded(&replayed, Messages::All) else { return };
-        all.retain(|cue| !matches!(cue.deed, Deed::Latency { .. }));
+        all.retain(|cue| !matches!(cue.action, CueAction::Latency { .. }));
         if self.attempt(Candidate { seed: SEED, cues: all, ..self.best }) {
             self.fewer_actions();
             self.plainer_messages();
@@ -304,11 +307,13 @@ impl Shrinking<'_> {
             Some(_) => self.simulation.end_ns().unwrap_or(self.failed.at_ns),
             None => (self.failed.at_ns / SECOND_NS + 2) * SECOND_NS,
         };
-        let last = Cue { when: When::At(end), deed: Deed::End, place: String::new() };
+        let last = Cue { when: When::At(end), action: CueAction::End, place: String::new() };
         script.extend(self.simulation.lines_of(&last));
-        let is_injection = |cue: &&Cue| matches!(cue.deed, Deed::Put(_) | Deed::Timer(..));
+        let is_injection =
+            |cue: &&Cue| matches!(cue.action, CueAction::Put(_) | CueAction::Timer(..));
         let injections = cues.iter().filter(is_injection).count();
-        let others = |cue: &&Cue| !is_injection(cue) && !matches!(cue.deed, Deed::Expect { .. });
+        let others =
+            |cue: &&Cue| !is_injection(cue) && !matches!(cue.action, CueAction::Expect { .. });
         let faults = cues.iter().filter(others).count();
         let Failed { at_ns, note } = self.failed;
         let why = explained(&self.simulation.replay(nodes, seed, cues));
@@ -329,16 +334,16 @@ fn swapped(cue: &Cue, one: u32, other: u32) -> Cue {
             *value = OwnedValue::new(Value::Str(&address(node)));
         }
     };
-    let mut deed = cue.deed.clone();
-    match &mut deed {
-        Deed::Partition(groups, _) => groups.iter_mut().flatten().for_each(swap),
-        Deed::Put(tuples) => {
+    let mut action = cue.action.clone();
+    match &mut action {
+        CueAction::Partition(groups, _) => groups.iter_mut().flatten().for_each(swap),
+        CueAction::Put(tuples) => {
             for (node, _, values) in tuples {
                 swap(node);
                 values.iter_mut().for_each(swap_address);
             }
         }
-        Deed::Message { from, to, tuple, .. } => {
+        CueAction::Message { from, to, tuple, .. } => {
             [from, to].into_iter().for_each(swap);
             for term in tuple.iter_mut().flat_map(|tuple| &mut tuple.terms) {
                 if let Term::Value(value) = term {
@@ -346,24 +351,24 @@ fn swapped(cue: &Cue, one: u32, other: u32) -> Cue {
                 }
             }
         }
-        deed => deed.nodes_mut().into_iter().flatten().for_each(swap),
+        action => action.nodes_mut().into_iter().flatten().for_each(swap),
     }
-    Cue { deed, ..cue.clone() }
+    Cue { action, ..cue.clone() }
 }
 
 /// An action restricted to `nodes` nodes; `None` if it is for others.
 fn among(cue: &Cue, nodes: u32) -> Option<Cue> {
     let is_there = |node: &u32| *node < nodes;
-    let mut deed = cue.deed.clone();
-    let is_for_these = match &mut deed {
-        Deed::Partition(groups, _) => {
+    let mut action = cue.action.clone();
+    let is_for_these = match &mut action {
+        CueAction::Partition(groups, _) => {
             groups.iter_mut().for_each(|group| group.retain(is_there));
             groups.iter().all(|group| !group.is_empty())
         }
-        Deed::Put(tuples) => tuples.iter().all(|(node, ..)| is_there(node)),
-        Deed::Expect { rows, .. } => rows.iter().all(|(node, ..)| is_there(node)),
-        Deed::Message { from, to, .. } => is_there(from) && is_there(to),
-        deed => deed.nodes_mut().is_none_or(|named| named.iter().all(is_there)),
+        CueAction::Put(tuples) => tuples.iter().all(|(node, ..)| is_there(node)),
+        CueAction::Expect { rows, .. } => rows.iter().all(|(node, ..)| is_there(node)),
+        CueAction::Message { from, to, .. } => is_there(from) && is_there(to),
+        action => action.nodes_mut().is_none_or(|named| named.iter().all(is_there)),
     };
-    is_for_these.then(|| Cue { deed, ..cue.clone() })
+    is_for_these.then(|| Cue { action, ..cue.clone() })
 }

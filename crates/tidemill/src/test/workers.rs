@@ -19,7 +19,7 @@ const PROGRESS: Duration = Duration::from_millis(100);
 pub(super) fn run(
     test: &Trials,
     began: Instant,
-    hear: &mut dyn FnMut(TestEvent<'_>),
+    on_event: &mut dyn FnMut(TestEvent<'_>),
 ) -> Result<TestReport, Error> {
     let workers = if test.alone().is_some() { 1 } else { test.options.workers };
     let next = AtomicU64::new(0);
@@ -45,31 +45,31 @@ pub(super) fn run(
         }
         // Only the senders of the workers remain.
         drop(found);
-        let mut heard = Heard {
+        let mut results = Results {
             first_seed: *test.options.seeds.start(),
             began,
-            told: began,
+            reported_at: began,
             waiting: VecDeque::new(),
             first: 0,
             report: TestReport { coverage: test.coverage(), ..TestReport::default() },
             groups: Groups::default(),
-            hear,
+            on_event,
         };
         loop {
             match all.recv_timeout(PROGRESS) {
-                Ok((number, tried)) => heard.add(number, tried),
+                Ok((number, tried)) => results.add(number, tried),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            heard.progress();
+            results.progress();
         }
-        heard.release_all();
-        heard.report.elapsed = began.elapsed();
-        heard.report.interrupted = test.is_stopped();
-        if test.options.shrinks && !heard.report.interrupted {
-            heard.groups.report(test, heard.hear)?;
+        results.release_all();
+        results.report.elapsed = began.elapsed();
+        results.report.interrupted = test.is_stopped();
+        if test.options.shrinks && !results.report.interrupted {
+            results.groups.report(test, results.on_event)?;
         }
-        Ok(heard.report)
+        Ok(results.report)
     })
 }
 
@@ -86,21 +86,21 @@ fn take(test: &Trials, next: &AtomicU64, began: Instant) -> Option<u64> {
 }
 
 /// The results of runs, which arrive in any order.
-struct Heard<'h> {
+struct Results<'h> {
     first_seed: u64,
     began: Instant,
     /// The time of the last progress report.
-    told: Instant,
+    reported_at: Instant,
     /// By number from `first` on: results that wait for an earlier run.
     waiting: VecDeque<Option<Tried>>,
     /// The least number without a result.
     first: u64,
     report: TestReport,
     groups: Groups,
-    hear: &'h mut dyn FnMut(TestEvent<'_>),
+    on_event: &'h mut dyn FnMut(TestEvent<'_>),
 }
 
-impl Heard<'_> {
+impl Results<'_> {
     fn add(&mut self, number: u64, tried: Tried) {
         let at = (number - self.first) as usize;
         if self.waiting.len() <= at {
@@ -125,7 +125,7 @@ impl Heard<'_> {
         if let Some(failure) = &tried.failure {
             report.failures += 1;
             self.groups.add(failure);
-            (self.hear)(TestEvent::Failed(failure));
+            (self.on_event)(TestEvent::Failed(failure));
         }
     }
 
@@ -143,9 +143,9 @@ impl Heard<'_> {
     }
 
     fn progress(&mut self) {
-        if self.told.elapsed() >= PROGRESS {
-            (self.told, self.report.elapsed) = (Instant::now(), self.began.elapsed());
-            (self.hear)(TestEvent::Progress(&self.report));
+        if self.reported_at.elapsed() >= PROGRESS {
+            (self.reported_at, self.report.elapsed) = (Instant::now(), self.began.elapsed());
+            (self.on_event)(TestEvent::Progress(&self.report));
         }
     }
 }

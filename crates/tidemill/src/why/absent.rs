@@ -22,7 +22,7 @@ const EVENTS_MAX: usize = 1 << 16;
 
 /// The explanation by a running system.
 #[derive(Debug)]
-pub struct AskedNot {
+pub struct WhyNotAnswer {
     /// Why the tuple is absent.
     pub why_not: WhyNot,
     /// Nodes that did not answer, with the reason.
@@ -40,7 +40,7 @@ pub fn why_not(
     text: &str,
     timeout: Duration,
     mut reach: impl FnMut(&str) -> Result<Asker, String>,
-) -> Result<AskedNot, WhyError> {
+) -> Result<WhyNotAnswer, WhyError> {
     let pattern = parse_pattern(text).map_err(WhyError::Text)?;
     let refused = |reason| WhyError::Ask(AskError::Refused(reason));
     let mut first = reach(address).map_err(refused)?;
@@ -74,7 +74,7 @@ pub fn why_not(
         }
     }
     let mut known = Known::new(rows.tables(), Arc::default());
-    Ok(AskedNot { why_not: rules.why_not(&mut known, wanted), silent })
+    Ok(WhyNotAnswer { why_not: rules.why_not(&mut known, wanted), silent })
 }
 
 /// The rules of a node, in the order of their places.

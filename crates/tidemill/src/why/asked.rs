@@ -57,7 +57,7 @@ impl std::error::Error for WhyError {}
 
 /// The explanation by a running system.
 #[derive(Debug)]
-pub struct Asked {
+pub struct WhyAnswer {
     /// Why the tuple is there.
     pub why: Why,
     /// Nodes that have sent tuples and did not answer, with the reason.
@@ -73,7 +73,7 @@ pub fn why(
     text: &str,
     timeout: Duration,
     mut reach: impl FnMut(&str) -> Result<Asker, String>,
-) -> Result<Asked, WhyError> {
+) -> Result<WhyAnswer, WhyError> {
     let (name, columns) = parse_tuple(text).map_err(WhyError::Text)?;
     let id = Naming::new(&name).id(columns.iter().map(OwnedValue::get));
     let refused = |reason| WhyError::Ask(AskError::Refused(reason));
@@ -89,7 +89,7 @@ pub fn why(
         let strangers = why.strangers().filter(|node| !asked.contains(*node));
         let strangers: Vec<String> = strangers.map(str::to_owned).collect();
         if strangers.is_empty() || asked.len() >= NODES_MAX {
-            return Ok(Asked { why, silent });
+            return Ok(WhyAnswer { why, silent });
         }
         for node in strangers {
             asked.insert(node.clone());

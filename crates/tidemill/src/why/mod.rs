@@ -21,9 +21,9 @@ use tidemill_relation::OwnedValue;
 use tidemill_relation::text::{Pattern, parse_tuple};
 use tidemill_relation::tuple_id::Naming;
 
-pub use absent::{AskedNot, why_not};
+pub use absent::{WhyNotAnswer, why_not};
 pub(crate) use account::{Account, Life};
-pub use asked::{Asked, WhyError, why};
+pub use asked::{WhyAnswer, WhyError, why};
 pub(crate) use global::GlobalObserver;
 pub use tree::Why;
 

@@ -196,7 +196,7 @@ fn views_of_other_nodes_are_followed_there() {
 }
 
 #[test]
-fn a_long_chain_is_cut_and_says_so() {
+fn a_long_chain_is_cut_and_marked() {
     let text = "\
         materialize(n, infinity, infinity, keys(1)).\n\
         n(\"n0:1\", 0).\n\
@@ -260,7 +260,7 @@ fn crashes_and_what_does_not_arrive_are_drawn() {
 
 /// A rule requires the absence of a row, which is shown beside it.
 #[test]
-fn what_was_not_there_stands_beside_the_rule() {
+fn absent_rows_are_shown_beside_the_rule() {
     let text = "materialize(held, infinity, infinity, keys(2)).\n\
         materialize(taken, infinity, infinity, keys(2, 3)).\n\
         r1 ask(@N, 1, X) :- periodic(@N, _, 1, 2), X := NODE_INDEX.\n\

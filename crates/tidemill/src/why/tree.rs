@@ -70,10 +70,10 @@ impl Why {
         let (mut strangers, mut path): (Vec<String>, Vec<u32>) = Default::default();
         let mut open = VecDeque::from([Wanted { tuple, node, before, line: 0 }]);
         while let Some(wanted) = open.pop_front() {
-            let Explained { text, causes, made, stranger, told_at } =
+            let Explained { text, causes, made, stranger, explained_at } =
                 explain(account, &wanted, &mut seen);
             lines[wanted.line].text = text;
-            repeated.extend(told_at.map(|told_at| (wanted.line, told_at)));
+            repeated.extend(explained_at.map(|explained_at| (wanted.line, explained_at)));
             path.extend(made);
             let stranger = stranger.map(|node| account.node(node).to_owned());
             strangers.extend(stranger.filter(|node| !strangers.contains(node)));
@@ -97,8 +97,8 @@ impl Why {
             lines[at].children = children;
         }
         let places = places(&lines);
-        for (line, told_at) in repeated {
-            let is_above = places[told_at] < places[line];
+        for (line, explained_at) in repeated {
+            let is_above = places[explained_at] < places[line];
             lines[line].elsewhere =
                 Some(if is_above { Elsewhere::Above } else { Elsewhere::Below });
         }
@@ -165,7 +165,7 @@ struct Explained {
     /// The node that sent it, if its derivation there is unknown.
     stranger: Option<NodeNo>,
     /// The line that explains it already.
-    told_at: Option<usize>,
+    explained_at: Option<usize>,
 }
 
 /// The line of a tuple, and its causes.
@@ -174,8 +174,9 @@ fn explain(
     &Wanted { tuple, node, before, line: at_line }: &Wanted,
     seen: &mut Map<(NodeNo, TupleNo, u32), usize>,
 ) -> Explained {
-    let (made, stranger, told_at) = (None, None, None);
-    let nothing = Explained { text: String::new(), causes: Vec::new(), made, stranger, told_at };
+    let (made, stranger, explained_at) = (None, None, None);
+    let nothing =
+        Explained { text: String::new(), causes: Vec::new(), made, stranger, explained_at };
     let given = |text| Explained { text, ..nothing };
     let Tuple { text, is_timer, .. } = account.tuple_of(tuple);
     let Some(origin) = Origin::find(account, (node, tuple), before) else {
@@ -203,9 +204,9 @@ fn explain(
     let comma = if receipt.is_some() { ", " } else { "" };
     let (rule, at) = (account.rule(executed), Seconds(executed.at_ns));
     line += &format!("{comma}by {rule} at {at}");
-    let told_at = *seen.entry((node, tuple, number)).or_insert(at_line);
-    if told_at != at_line {
-        return Explained { told_at: Some(told_at), ..given(line) };
+    let explained_at = *seen.entry((node, tuple, number)).or_insert(at_line);
+    if explained_at != at_line {
+        return Explained { explained_at: Some(explained_at), ..given(line) };
     }
     let lacked = account.lacked(executed, causes.iter().map(|(_, tuple, _)| *tuple));
     lacked.iter().take(LACKED_MAX).for_each(|row| line += &format!(", no {row}"));

@@ -75,7 +75,7 @@ fn store(folder: &Folder, first_index: u32) -> Server {
 }
 
 #[test]
-fn both_drivers_say_the_same_over_pages_and_sockets() {
+fn both_drivers_answer_alike_over_pages_and_sockets() {
     let expected = include_str!("requests.out");
     let program = [XENSTORE, include_str!("requests.com")];
     for engine in [Engine::Native, Engine::Interpreter] {
@@ -125,16 +125,16 @@ fn opening_fails_with_a_reason() {
         END Main;";
     let folder = Folder::new("failing");
     std::os::unix::fs::symlink("/tmp", folder.0.join("out")).expect("a link");
-    let said = |kind: &str, name: &str| run(&[program], &folder, &[kind, name], Engine::Native).0;
-    assert_eq!(said("nothing", "x"), "no such kind of pore");
-    assert!(said("memfd", "missing").contains("No such file"));
+    let answer = |kind: &str, name: &str| run(&[program], &folder, &[kind, name], Engine::Native).0;
+    assert_eq!(answer("nothing", "x"), "no such kind of pore");
+    assert!(answer("memfd", "missing").contains("No such file"));
     for outside in ["../x", "/tmp/x", "out/x"] {
-        let reason = said("memfd", outside);
+        let reason = answer("memfd", outside);
         assert!(reason.contains("cross-device"), "{outside}: {reason}");
-        let reason = said("memfd-listen", &format!("bytes 64 {outside}"));
+        let reason = answer("memfd-listen", &format!("bytes 64 {outside}"));
         assert!(reason.contains("cross-device"), "{outside}: {reason}");
     }
-    assert!(said("memfd-listen", "words 64 x").contains("memfd-listen takes"));
+    assert!(answer("memfd-listen", "words 64 x").contains("memfd-listen takes"));
 }
 
 /// More at once than the ring has room for, preempted anywhere.
@@ -225,8 +225,8 @@ impl Veth {
         let ip = |words: &str| {
             let output = Command::new("ip").args(words.split(' ')).output();
             let output = output.map_err(|error| format!("ip: {error}"))?;
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            if output.status.success() { Ok(()) } else { Err(said) }
+            let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            if output.status.success() { Ok(()) } else { Err(reason) }
         };
         ip(&format!("link add {name}0 type veth peer name {name}1"))?;
         let veth = Veth(name);
@@ -296,8 +296,8 @@ fn build_peer(folder: &Folder) -> Result<PathBuf, String> {
     let program = folder.0.join("peer");
     let built = Command::new("cc").arg("-O1").arg("-o").arg(&program).arg(source).output();
     let built = built.map_err(|error| format!("no C compiler: {error}"))?;
-    let said = String::from_utf8_lossy(&built.stderr).into_owned();
-    if built.status.success() { Ok(program) } else { Err(said) }
+    let reason = String::from_utf8_lossy(&built.stderr).into_owned();
+    if built.status.success() { Ok(program) } else { Err(reason) }
 }
 
 fn start_peer(program: &Path, socket: PathBuf, what: &str) -> Child {

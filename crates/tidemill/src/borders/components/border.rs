@@ -18,7 +18,7 @@ pub struct StageBorder {
     pub output: RelationId,
     /// The columns of the input, from 0, that form the key of an instance.
     pub keys: Vec<usize>,
-    pub(super) talk: Talk,
+    pub(super) talk: InterfaceIds,
     pub(super) inputs: Vec<Parameter>,
     pub(super) outputs: Vec<Parameter>,
     /// The location column of the input, and of the output.
@@ -44,7 +44,7 @@ impl StageBorder {
 
     /// Renumbers the component and its interface for a succession of programs.
     pub(in crate::borders) fn renumber(&mut self, succession: &Succession) {
-        let Talk { kind, interface, .. } = &mut self.talk;
+        let InterfaceIds { kind, interface, .. } = &mut self.talk;
         *kind = succession.components[ComponentId::new(*kind)].raw();
         *interface = succession.interfaces[InterfaceId::new(*interface)].raw();
     }
@@ -62,7 +62,7 @@ impl StageBorder {
 
 /// The interface of a component: numbers in the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Talk {
+pub(super) struct InterfaceIds {
     pub(super) kind: u32,
     pub(super) interface: u32,
     pub(super) input: u32,

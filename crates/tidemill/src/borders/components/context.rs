@@ -50,15 +50,15 @@ impl StageContext<'_> {
             row.extend(columns);
             return instance.queue.push_back(row);
         }
-        self.say(name, columns, words);
+        self.send(name, columns, words);
     }
 
     /// Sends a queued tuple to an idle instance.
-    fn say_next(&mut self, name: Communication, row: SeqBuilder, scratch: &mut Scratch) {
+    fn send_next(&mut self, name: Communication, row: SeqBuilder, scratch: &mut Scratch) {
         let mut words = emptied(std::mem::take(&mut scratch.words));
         // `input` has checked that the tuple fits.
         if self.stage.words(row.as_seq(), &mut words).is_ok() {
-            self.say(name, row.as_seq(), &words);
+            self.send(name, row.as_seq(), &words);
         }
         scratch.words = emptied(words);
         scratch.rows.give(row);
@@ -79,7 +79,7 @@ impl StageContext<'_> {
     }
 
     /// Sends an input to an idle instance.
-    fn say(&mut self, name: Communication, columns: Seq<'_>, words: &[Word<'_>]) {
+    fn send(&mut self, name: Communication, columns: Seq<'_>, words: &[Word<'_>]) {
         let talk = self.stage.checked.talk;
         match self.machine.node.runner.worker().send(name, talk.input, words) {
             Ok(()) => {
@@ -110,7 +110,7 @@ impl StageContext<'_> {
         let Some(instance) = self.instances.get_mut(name) else { return };
         instance.is_at_work = false;
         match instance.queue.pop_front() {
-            Some(next) => self.say_next(name, next, scratch),
+            Some(next) => self.send_next(name, next, scratch),
             None if instance.is_ending => self.end(name),
             None => {}
         }
@@ -208,6 +208,6 @@ impl StageContext<'_> {
             let key = self.instances.get(name).map(|instance| instance.key.clone());
             key.into_iter().for_each(|key| self.stage.forget(name, key.get()));
         }
-        self.say_next(name, first, scratch);
+        self.send_next(name, first, scratch);
     }
 }

@@ -134,8 +134,8 @@ pub(crate) fn noted(machine: &mut Machine, events: &mut Loop<Machine>, from: Com
         return;
     }
     let mut values = std::mem::take(&mut all.values);
-    let is_heard = hear(machine, events, &mut all, from, &mut values);
-    if !is_heard && let Some(instance) = all.instances.get_mut(from) {
+    let is_drained = receive(machine, events, &mut all, from, &mut values);
+    if !is_drained && let Some(instance) = all.instances.get_mut(from) {
         instance.is_held = true;
         all.held.push_back(from);
     }
@@ -161,7 +161,7 @@ pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
 }
 
 /// Takes all output of an instance; returns false if the inbox is full and some is left.
-fn hear(
+fn receive(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     all: &mut Stages,

@@ -9,7 +9,7 @@ use tidemill_relation::plan::Relation;
 use tidemill_stdx::id::Id;
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
-use super::border::Talk;
+use super::border::InterfaceIds;
 use crate::borders::parameters::{Declared, Parameter, declared};
 
 /// The prefix of operator names of components.
@@ -22,13 +22,13 @@ const FORM: &str = "`{ IN A(..) { OUT B(..) } OUT Done }`";
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Operators {
     /// Each outermost component, or why a stage cannot name it.
-    known: SortedMap<String, Result<Offered, Wrong>>,
+    known: SortedMap<String, Result<Offered, Unusable>>,
 }
 
 /// A component that a stage can name.
 #[derive(Clone, Debug)]
 pub(super) struct Offered {
-    pub(super) talk: Talk,
+    pub(super) talk: InterfaceIds,
     pub(super) inputs: Vec<Declared>,
     pub(super) outputs: Vec<Declared>,
     /// Where its interface is declared.
@@ -37,7 +37,7 @@ pub(super) struct Offered {
 
 /// Why a stage cannot name a component, and where to show that.
 #[derive(Clone, Debug)]
-struct Wrong {
+struct Unusable {
     missing: Missing,
     span: Span,
 }
@@ -101,10 +101,10 @@ fn offered(
     program: &ir::Program,
     tree: &ast::Program,
     component: &ast::Component,
-) -> Result<Offered, Wrong> {
+) -> Result<Offered, Unusable> {
     let name = &component.name.text;
     let wrong = |span, message: String, help: String| {
-        Err(Wrong { missing: Missing { message, help }, span })
+        Err(Unusable { missing: Missing { message, help }, span })
     };
     let [offer] = component.offers.as_slice() else {
         let count = component.offers.len();
@@ -149,7 +149,7 @@ fn offered(
         }
     };
     let number = |id: MessageId| id.index() as u32;
-    let talk = Talk {
+    let talk = InterfaceIds {
         kind: kind.index() as u32,
         interface: port.interface.index() as u32,
         input: number(input),

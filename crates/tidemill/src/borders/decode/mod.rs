@@ -21,13 +21,13 @@ use tidemill_stdx::marks;
 
 use super::apps;
 use super::fields::value_of;
-use super::inbox::{self, Become, Taken};
+use super::inbox::{self, Become, TakenPackets};
 use crate::machine::Machine;
 pub(crate) use border::DECODE;
 pub use border::DecodeBorder;
 use border::Target;
 pub(crate) use state::Decoders;
-use state::{DecodeApp, says};
+use state::{DecodeApp, error_text};
 
 /// Finds the links of the apps in the graph that runs now.
 pub(super) fn link(machine: &mut Machine) {
@@ -52,7 +52,7 @@ fn take_from(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     border: &mut DecodeApp,
-    taken: &mut Taken,
+    taken: &mut TakenPackets,
 ) {
     let what = if border.files.is_none() { Become::Events } else { Become::Other };
     for at in 0..border.inputs.len() {
@@ -110,7 +110,7 @@ impl DecodeApp {
             let values: Vec<Value<'_>> = row.as_seq().iter().collect();
             self.counters.messages.add(1);
             if let Some(fault) = files.write(events.wall(), &values) {
-                let fault = says(&self.checked.app, &fault);
+                let fault = error_text(&self.checked.app, &fault);
                 machine.journal.get_mut().console.note(fault);
             }
         }

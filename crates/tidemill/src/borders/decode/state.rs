@@ -134,12 +134,12 @@ impl Decoders {
     fn each(&mut self, mut what: impl FnMut(&mut Files) -> Option<String>) -> Vec<String> {
         let fault = |border: &mut DecodeApp| {
             let fault = what(border.files.as_mut()?)?;
-            Some(says(&border.checked.app, &fault))
+            Some(error_text(&border.checked.app, &fault))
         };
         self.apps.iter_mut().filter_map(fault).collect()
     }
 }
 
-pub(super) fn says(app: &str, fault: &str) -> String {
+pub(super) fn error_text(app: &str, fault: &str) -> String {
     format!("tidemill: app {app}: {fault}")
 }

@@ -13,7 +13,7 @@ use tidemill_event::{Handlers, Interest, Loop};
 use tidemill_packet::drive;
 
 use super::apps;
-use super::inbox::{self, Become, Taken};
+use super::inbox::{self, Become, TakenPackets};
 use crate::machine::Machine;
 use crate::switch::Plug;
 pub(crate) use state::Devices;
@@ -83,7 +83,7 @@ fn take_from(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     port: &mut Port,
-    taken: &mut Taken,
+    taken: &mut TakenPackets,
 ) {
     let Port { plug, member, endpoint, inputs, counters, .. } = port;
     for link in inputs {

@@ -23,15 +23,15 @@ pub(crate) enum Existing {
 }
 
 /// Why a tuple was not written.
-pub(super) enum Wrong {
+pub(super) enum WriteError {
     /// Its values do not fit the columns of the file.
     Misfit,
     /// The file cannot be written.
     Failed(String),
 }
 
-impl From<io::Error> for Wrong {
-    fn from(error: io::Error) -> Wrong {
-        Wrong::Failed(error.to_string())
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> WriteError {
+        WriteError::Failed(error.to_string())
     }
 }

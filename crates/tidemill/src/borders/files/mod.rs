@@ -27,7 +27,7 @@ use super::latency::Latency;
 use crate::components::system::confined::Root;
 pub use column::Column;
 pub(crate) use column::Existing;
-use column::Wrong;
+use column::WriteError;
 pub use name::{BadName, FileForm, FileName};
 use open::Open;
 
@@ -167,7 +167,7 @@ impl Files {
     }
 
     /// Makes sure that the file of a time is open.
-    fn file(&mut self, time_ns: i64) -> Result<(), Wrong> {
+    fn file(&mut self, time_ns: i64) -> Result<(), WriteError> {
         self.rotate(time_ns)?;
         if let FilesState::Open(place, file @ None) = &mut self.state {
             let Destination { root, existing } = place;
@@ -178,7 +178,7 @@ impl Files {
     }
 
     /// Ends the open file if its period is over.
-    fn rotate(&mut self, time_ns: i64) -> Result<(), Wrong> {
+    fn rotate(&mut self, time_ns: i64) -> Result<(), WriteError> {
         let second = time_ns.div_euclid(1_000_000_000);
         if second == self.second || !self.name.rotates() {
             return Ok(());
@@ -189,7 +189,7 @@ impl Files {
         if is_over { self.end() } else { Ok(()) }
     }
 
-    fn end(&mut self) -> Result<(), Wrong> {
+    fn end(&mut self) -> Result<(), WriteError> {
         let FilesState::Open(place, file) = &mut self.state else { return Ok(()) };
         let Some(mut open) = file.take() else { return Ok(()) };
         let flushed = open.flush();
@@ -204,14 +204,17 @@ impl Files {
     }
 
     /// Runs an operation on the file; an error stops the files.
-    fn attempt(&mut self, what: impl FnOnce(&mut Files) -> Result<(), Wrong>) -> Option<String> {
+    fn attempt(
+        &mut self,
+        what: impl FnOnce(&mut Files) -> Result<(), WriteError>,
+    ) -> Option<String> {
         match what(self) {
             Ok(()) => None,
-            Err(Wrong::Misfit) => {
+            Err(WriteError::Misfit) => {
                 self.counters.wrong_type.add(1);
                 None
             }
-            Err(Wrong::Failed(reason)) => {
+            Err(WriteError::Failed(reason)) => {
                 self.count_flushed(None);
                 if let FilesState::Open(_, Some(open)) = &self.state {
                     self.counters.dropped.add(open.waiting);

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_name_gets_wrong_is_said() {
+    fn errors_of_names_are_reported() {
         let wrong = |name| FileName::parse(name).expect_err("it is wrong");
         assert_eq!(wrong("a.json").help, "is `.jsonl` meant?");
         assert!(wrong("a").message.contains("has no ending"));

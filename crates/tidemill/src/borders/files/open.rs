@@ -10,11 +10,11 @@ use std::io::{self, Write};
 use tidemill_apps::capture::{Format, Writer};
 use tidemill_relation::Value;
 
-use super::column::{Column, Existing, Wrong};
+use super::column::{Column, Existing, WriteError};
 use super::lines;
 use super::name::{FileForm, FileName};
 use super::parquet::Rows;
-use crate::components::system::confined::{Over, Purpose, Root};
+use crate::components::system::confined::{Purpose, Replaces, Root};
 
 /// The maximum size of the buffer.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -26,7 +26,7 @@ pub(super) struct Open {
     /// Its final name.
     pub(super) name: String,
     path: String,
-    over: Over,
+    over: Replaces,
     records: Records,
     /// Tuples in the buffer.
     pub(super) waiting: u64,
@@ -68,7 +68,7 @@ impl Open {
         time_ns: i64,
         columns: &[Column],
         existing: Existing,
-    ) -> Result<Open, Wrong> {
+    ) -> Result<Open, WriteError> {
         let wanted = name.at(time_ns);
         let is_kept = existing == Existing::Kept && name.rotates();
         let is_partial = name.rotates() || name.form() == FileForm::Parquet;
@@ -80,7 +80,7 @@ impl Open {
             }
             (false, false) => (root.open(wanted.as_bytes(), Purpose::New)?, wanted.clone(), wanted),
         };
-        let over = if is_kept { Over::Nothing } else { Over::Others };
+        let over = if is_kept { Replaces::Nothing } else { Replaces::Others };
         let records = Records::new(file, name.form(), columns)?;
         let mut open = Open { name: name_then, path, over, records, waiting: 0, flushed: 0 };
         // Writes the head now, so that a full disk is found at once.
@@ -94,7 +94,7 @@ impl Open {
         columns: &[Column],
         values: &[Value<'_>],
         time_ns: i64,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), WriteError> {
         let waits = match &mut self.records {
             Records::Lines(FileForm::Csv, _, buffer) => {
                 lines::csv(buffer, values);
@@ -105,12 +105,14 @@ impl Open {
                 buffer.len()
             }
             Records::Frames(_, writer) => {
-                let Some(Value::Bytes(frame)) = values.last() else { return Err(Wrong::Misfit) };
+                let Some(Value::Bytes(frame)) = values.last() else {
+                    return Err(WriteError::Misfit);
+                };
                 let captured = values.iter().find_map(|value| match value {
                     Value::Time(time) => Some(*time),
                     _ => None,
                 });
-                let length = u32::try_from(frame.len()).map_err(|_| Wrong::Misfit)?;
+                let length = u32::try_from(frame.len()).map_err(|_| WriteError::Misfit)?;
                 writer.write(captured.unwrap_or(time_ns), frame, length)?;
                 writer.output().len()
             }
@@ -124,7 +126,7 @@ impl Open {
     }
 
     /// Writes the buffer, as far as the form allows before the end.
-    pub(super) fn flush(&mut self) -> Result<(), Wrong> {
+    pub(super) fn flush(&mut self) -> Result<(), WriteError> {
         match &mut self.records {
             Records::Lines(_, file, buffer) => file.write(buffer)?,
             Records::Frames(file, writer) => file.write(writer.output())?,
@@ -140,7 +142,7 @@ impl Open {
     }
 
     /// Closes a flushed file, and renames it to its final name.
-    pub(super) fn finish(self, root: &Root) -> Result<(), Wrong> {
+    pub(super) fn finish(self, root: &Root) -> Result<(), WriteError> {
         if let Records::Rows(rows) = self.records {
             rows.finish()?;
         }
@@ -152,7 +154,7 @@ impl Open {
 }
 
 impl Records {
-    fn new(file: File, form: FileForm, columns: &[Column]) -> Result<Records, Wrong> {
+    fn new(file: File, form: FileForm, columns: &[Column]) -> Result<Records, WriteError> {
         let buffered = |file| Buffered { file, length: 0 };
         Ok(match form {
             FileForm::Json => Records::Lines(form, buffered(file), Vec::new()),
@@ -175,7 +177,7 @@ fn partial(name: &str) -> String {
 }
 
 /// Creates a file of that name, with a number if it exists or is being written by another process.
-fn numbered(root: &Root, wanted: &str) -> Result<(File, String, String), Wrong> {
+fn numbered(root: &Root, wanted: &str) -> Result<(File, String, String), WriteError> {
     let (stem, ending) = wanted.rsplit_once('.').unwrap_or((wanted, ""));
     for number in 0..NUMBERS_MAX {
         let name = match number {
@@ -192,5 +194,5 @@ fn numbered(root: &Root, wanted: &str) -> Result<(File, String, String), Wrong> 
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Wrong::Failed(format!("there are {NUMBERS_MAX} files of that name")))
+    Err(WriteError::Failed(format!("there are {NUMBERS_MAX} files of that name")))
 }

@@ -15,7 +15,7 @@ use tidemill_relation::json::JsonWriter;
 use tidemill_relation::{Type, TypeSet, Value};
 use tidemill_wire_arrow::{Cell, Kind, RowError, RowFile};
 
-use super::column::{Column, Wrong};
+use super::column::{Column, WriteError};
 
 /// A file of rows that is written.
 pub(super) struct Rows {
@@ -40,7 +40,7 @@ const ID_BYTES: u8 = 20;
 
 impl Rows {
     /// Begins a file.
-    pub(super) fn new(file: File, columns: &[Column]) -> Result<Rows, Wrong> {
+    pub(super) fn new(file: File, columns: &[Column]) -> Result<Rows, WriteError> {
         let forms: Vec<Form> = columns.iter().map(|column| form(column.types)).collect();
         let kind = |form: &Form| match form {
             Form::Plain(kind) => *kind,
@@ -50,11 +50,11 @@ impl Rows {
         };
         let names = columns.iter().map(|column| column.name.clone());
         let columns: Vec<(String, Kind)> = names.zip(forms.iter().map(kind)).collect();
-        Ok(Rows { file: RowFile::new(file, &columns).map_err(wrong)?, forms })
+        Ok(Rows { file: RowFile::new(file, &columns).map_err(write_error)?, forms })
     }
 
     /// Appends a tuple.
-    pub(super) fn push(&mut self, values: &[Value<'_>]) -> Result<(), Wrong> {
+    pub(super) fn push(&mut self, values: &[Value<'_>]) -> Result<(), WriteError> {
         let texts: Vec<Option<Held>> =
             self.forms.iter().zip(values).map(|(form, value)| held(*form, *value)).collect();
         let cells = self.forms.iter().zip(values).zip(&texts).map(|((form, value), held)| {
@@ -65,19 +65,19 @@ impl Rows {
             }
         });
         let cells: Option<Vec<Cell<'_>>> = cells.collect();
-        self.file.push(&cells.ok_or(Wrong::Misfit)?).map_err(wrong)
+        self.file.push(&cells.ok_or(WriteError::Misfit)?).map_err(write_error)
     }
 
     /// Writes the footer.
-    pub(super) fn finish(self) -> Result<File, Wrong> {
-        self.file.finish().map_err(wrong)
+    pub(super) fn finish(self) -> Result<File, WriteError> {
+        self.file.finish().map_err(write_error)
     }
 }
 
-fn wrong(error: RowError) -> Wrong {
+fn write_error(error: RowError) -> WriteError {
     match error {
-        RowError::Misfit(_) => Wrong::Misfit,
-        RowError::Write(reason) => Wrong::Failed(reason),
+        RowError::Misfit(_) => WriteError::Misfit,
+        RowError::Write(reason) => WriteError::Failed(reason),
     }
 }
 

@@ -17,7 +17,7 @@ use super::key::Key;
 use super::state::Flows;
 
 /// Packets of a group: about as many as cache misses that a core has in flight.
-const TOGETHER: usize = 32;
+const GROUP: usize = 32;
 
 fn arrival(flows: &mut Flows, (app, input): (u16, u16), packet: Packet) -> Arrival {
     let key = Key::of(&flows.apps[usize::from(app)].checked.per, &packet, &mut flows.spare);
@@ -31,24 +31,24 @@ impl FlowContext<'_> {
         // In a program that is an app, the engine hands packets over itself.
         let Exit::Graph(engine) = &mut self.exit else { return 0 };
         let link = self.flows.apps[app].inputs[input].link;
-        for _ in 0..TOGETHER {
+        for _ in 0..GROUP {
             let Some(packet) = engine.take_link(link) else { break };
             let arrival = arrival(self.flows, (app as u16, input as u16), packet);
             self.flows.arrivals.push_back(arrival);
         }
         let taken = self.flows.arrivals.len();
         self.flows.apps[app].counters.taken.add(taken as u64);
-        self.ask();
+        self.prefetch();
         taken
     }
 
     /// Prefetches all that the packets lead to.
-    fn ask(&mut self) {
+    fn prefetch(&mut self) {
         let Flows { apps, table, arrivals, .. } = &mut *self.flows;
         for arrival in arrivals.iter_mut() {
             arrival.at = table.guess(&apps[usize::from(arrival.app)].index, arrival.hash);
         }
-        let mut neighbours = [NONE; 2 * TOGETHER];
+        let mut neighbours = [NONE; 2 * GROUP];
         for (arrival, neighbours) in arrivals.iter_mut().zip(neighbours.chunks_exact_mut(2)) {
             if let Some(flow) = table.get(arrival.at) {
                 arrival.name = flow.ports().map_or(Communication::NONE, |ports| ports.name);

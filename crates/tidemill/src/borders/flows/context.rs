@@ -153,7 +153,7 @@ impl FlowContext<'_> {
     }
 
     /// Answers with the capture time of the packet that the instance received last.
-    pub(super) fn tell_time(&mut self, at: u32, name: Communication) {
+    pub(super) fn answer_time(&mut self, at: u32, name: Communication) {
         let Some(flow) = self.flows.table.get(at) else { return };
         if self.flows.table.ports(at, name).is_none() {
             return;

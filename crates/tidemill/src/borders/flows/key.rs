@@ -1,7 +1,7 @@
 //! The key of a flow: some fields of a packet, as bytes.
 //!
 //! ```text
-//! each field: length, or 255 if there is none; then so many bytes; of integers, no zeros before
+//! each field: length, or 255 if there is none; then its bytes; integers without leading zeros
 //! ```
 
 use tidemill_packet::fields::{FieldValue, Fields};

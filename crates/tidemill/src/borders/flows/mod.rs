@@ -175,7 +175,7 @@ pub(crate) fn serve(
         };
         match asked {
             Some(packets::Request::Receive) => context.receive(of, name),
-            Some(packets::Request::GetTime) => context.tell_time(of, name),
+            Some(packets::Request::GetTime) => context.answer_time(of, name),
             Some(packets::Request::Send { packet }) => {
                 return Some(context.send(of, name, packet));
             }
@@ -270,17 +270,17 @@ pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) -> bool {
             clear(machine);
             wake_graph(machine, events);
         }));
-        tell_some(machine, events);
+        end_some(machine, events);
     }
     false
 }
 
 /// Asks a batch of instances to end, and schedules the next for when components have run.
-fn tell_some(machine: &mut Machine, events: &mut Loop<Machine>) {
+fn end_some(machine: &mut Machine, events: &mut Loop<Machine>) {
     let is_more = at(machine, events, |context| {
         let all = context.flows.table.places();
-        let some = context.flows.to_tell..all.min(context.flows.to_tell + ENDS as u32);
-        context.flows.to_tell = some.end;
+        let some = context.flows.next_to_end..all.min(context.flows.next_to_end + ENDS as u32);
+        context.flows.next_to_end = some.end;
         for number in some.clone() {
             let stage = context.flows.table.get(number).map(|flow| (flow.stage, flow.app));
             if let Some((Stage::Lives, app)) = stage {
@@ -293,9 +293,9 @@ fn tell_some(machine: &mut Machine, events: &mut Loop<Machine>) {
     arm(machine, events);
     if is_more {
         let owner = own(machine, events);
-        if events.event(owner, tell_some).is_err() {
+        if events.event(owner, end_some).is_err() {
             // The event queue is full: a timer runs after its events.
-            events.timer(events.now(), tell_some);
+            events.timer(events.now(), end_some);
         }
     }
 }

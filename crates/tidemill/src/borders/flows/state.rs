@@ -34,7 +34,7 @@ pub(crate) struct Flows {
     /// The graph has finished, or the run is ending.
     pub(super) is_ending: bool,
     /// The first flow that has not been asked to end.
-    pub(super) to_tell: u32,
+    pub(super) next_to_end: u32,
     /// Bounds the wait for instances to end.
     pub(super) deadline: Option<TimerId>,
 }
@@ -63,7 +63,7 @@ impl Flows {
             owner: None,
             are_held: false,
             is_ending: false,
-            to_tell: 0,
+            next_to_end: 0,
             deadline: None,
         }
     }

@@ -27,7 +27,7 @@ use tidemill_relation::{Seq, SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::marks;
 
 use super::fields::value_of;
-use super::inbox::{self, Become, Taken};
+use super::inbox::{self, Become, TakenPackets};
 use crate::machine::Machine;
 pub use border::PacketBorder;
 use kept::Verdict;
@@ -58,7 +58,7 @@ fn take_from(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     border: &mut RulesApp,
-    taken: &mut Taken,
+    taken: &mut TakenPackets,
 ) {
     let RulesApp { checked, inputs, kept, counters, .. } = border;
     for (link, port) in inputs.iter() {

@@ -78,7 +78,7 @@ impl RulesBorder {
     }
 
     /// Whether it delivers changes to components.
-    pub(super) fn is_heard(&self) -> bool {
+    pub(super) fn has_changes(&self) -> bool {
         self.messages.contains(&Meaning::Next)
     }
 

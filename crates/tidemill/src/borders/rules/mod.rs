@@ -13,7 +13,7 @@
 
 mod border;
 mod check;
-mod desk;
+mod clients;
 mod form;
 mod queue;
 mod state;
@@ -28,7 +28,7 @@ use crate::components::system;
 use crate::machine::Machine;
 use border::Meaning;
 pub use border::RulesBorder;
-pub(crate) use state::Desk;
+pub(crate) use state::RulesServer;
 
 /// Serves a request of a component to rules; returns a request to another interface.
 pub(crate) fn serve(
@@ -39,9 +39,9 @@ pub(crate) fn serve(
     let number = request.system.checked_sub(system::count());
     let Some(interface) = number.map(|number| number as usize) else { return Some(request) };
     let Request { communication, message, values, .. } = request;
-    let mut desk = std::mem::take(&mut machine.node.borders.rules);
-    desk.request(machine, events, (interface, communication), message, &values);
-    machine.node.borders.rules = desk;
+    let mut server = std::mem::take(&mut machine.node.borders.rules);
+    server.request(machine, events, (interface, communication), message, &values);
+    machine.node.borders.rules = server;
     machine.node.runner.worker().reuse(values);
     None
 }
@@ -51,35 +51,35 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     if machine.node.borders.rules.open.is_empty() {
         return;
     }
-    let mut desk = std::mem::take(&mut machine.node.borders.rules);
-    let mut has_told = false;
+    let mut server = std::mem::take(&mut machine.node.borders.rules);
+    let mut has_notified = false;
     for (crossing, columns) in tuples.iter() {
         marks::leave();
         let is_it = |meaning: &Meaning| match meaning {
             Meaning::Change(relation) => relation.id == crossing.relation,
             _ => false,
         };
-        for interface in 0..desk.interfaces.len() {
-            let messages = &desk.interfaces[interface].checked.messages;
+        for interface in 0..server.interfaces.len() {
+            let messages = &server.interfaces[interface].checked.messages;
             if let Some(message) = messages.iter().position(is_it) {
-                desk.interfaces[interface].handover.hand(events.now());
-                desk.tell((machine, events), (interface, message), crossing, columns);
-                has_told = true;
+                server.interfaces[interface].handover.hand(events.now());
+                server.notify((machine, events), (interface, message), crossing, columns);
+                has_notified = true;
                 marks::arrive("components/kept");
             }
         }
     }
     // After all changes, as a row that was replaced in the turn is not delivered.
-    if has_told {
-        let waiting = desk.open.iter().filter(|(_, it)| it.is_waiting && !it.queue.is_empty());
+    if has_notified {
+        let waiting = server.open.iter().filter(|(_, it)| it.is_waiting && !it.queue.is_empty());
         let waiting: Vec<Communication> = waiting.map(|(name, _)| name).collect();
         for name in waiting {
             marks::leave();
-            desk.next(machine, events, name);
+            server.next(machine, events, name);
         }
         arm(machine, events);
     }
-    machine.node.borders.rules = desk;
+    machine.node.borders.rules = server;
 }
 
 /// Puts held tuples of components into the inbox, as far as there is room now.
@@ -87,24 +87,24 @@ pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
     if machine.node.borders.rules.held.is_empty() || !machine.has_inbox_room() {
         return;
     }
-    let mut desk = std::mem::take(&mut machine.node.borders.rules);
+    let mut server = std::mem::take(&mut machine.node.borders.rules);
     while !machine.is_inbox_full()
-        && let Some(name) = desk.held.pop_front()
+        && let Some(name) = server.held.pop_front()
     {
-        desk.give_held(machine, events, name);
+        server.give_held(machine, events, name);
     }
-    machine.node.borders.rules = desk;
+    machine.node.borders.rules = server;
     arm(machine, events);
 }
 
 /// The run is about to end: clients get `End` after their queued changes.
 pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) {
-    let mut desk = std::mem::take(&mut machine.node.borders.rules);
-    desk.is_ending = true;
-    let waiting = desk.open.iter().filter(|(_, client)| client.is_waiting);
+    let mut server = std::mem::take(&mut machine.node.borders.rules);
+    server.is_ending = true;
+    let waiting = server.open.iter().filter(|(_, client)| client.is_waiting);
     let waiting: Vec<Communication> = waiting.map(|(name, _)| name).collect();
-    waiting.iter().for_each(|&name| desk.next(machine, events, name));
-    machine.node.borders.rules = desk;
+    waiting.iter().for_each(|&name| server.next(machine, events, name));
+    machine.node.borders.rules = server;
     if !waiting.is_empty() {
         arm(machine, events);
     }

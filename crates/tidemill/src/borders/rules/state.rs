@@ -16,7 +16,7 @@ use crate::components::system;
 
 /// The interfaces to the rules, and their clients.
 #[derive(Default)]
-pub(crate) struct Desk {
+pub(crate) struct RulesServer {
     pub(super) interfaces: Vec<RulesInterface>,
     /// Clients by communication. Boxed, as the map has a slot for each communication.
     pub(super) open: CommunicationMap<Box<Client>>,
@@ -95,15 +95,15 @@ impl Counters {
     }
 }
 
-impl Desk {
+impl RulesServer {
     /// Of a program with these borders.
-    pub(in crate::borders) fn new(checked: &[RulesBorder], registry: &Registry) -> Desk {
+    pub(in crate::borders) fn new(checked: &[RulesBorder], registry: &Registry) -> RulesServer {
         let border = |checked: &RulesBorder| RulesInterface {
             counters: Counters::new(registry, &checked.interface),
             handover: Handover::new(registry, &format!("{}.Next", checked.interface)),
             checked: checked.clone(),
         };
-        Desk { interfaces: checked.iter().map(border).collect(), ..Desk::default() }
+        RulesServer { interfaces: checked.iter().map(border).collect(), ..RulesServer::default() }
     }
 
     /// Rebinds to the relations of other rules; the interfaces are the same.
@@ -129,7 +129,7 @@ impl Desk {
     /// Offers the interfaces to components, numbered after those of the system.
     pub(in crate::borders) fn offer(&self, worker: &mut Worker) {
         for (number, border) in (system::count()..).zip(&self.interfaces) {
-            match border.checked.is_heard() {
+            match border.checked.has_changes() {
                 true => worker.offer(&border.checked.interface, number),
                 // A put alone needs no open communication.
                 false => worker.offer_stateless(&border.checked.interface, number),

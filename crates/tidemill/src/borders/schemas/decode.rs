@@ -138,25 +138,25 @@ fn field(
         return Ok(());
     }
     push(message.get(id)?, out, depth).map_err(|failed| match failed {
-        Wrong::OutOfRange(number) => {
+        FieldError::OutOfRange(number) => {
             let name = schema.field(id).name();
             let text = format!("field {name} is {number}, above 9223372036854775807");
             Failed::new(Reason::OutOfRange, text)
         }
-        Wrong::Failed(failed) => failed,
+        FieldError::Failed(failed) => failed,
     })?;
     if out.bytes() > VALUE_BYTES_MAX { Err(too_large()) } else { Ok(()) }
 }
 
 /// What is wrong with a value, without the field's name.
-enum Wrong {
+enum FieldError {
     OutOfRange(u64),
     Failed(Failed),
 }
 
-impl From<Failed> for Wrong {
-    fn from(failed: Failed) -> Wrong {
-        Wrong::Failed(failed)
+impl From<Failed> for FieldError {
+    fn from(failed: Failed) -> FieldError {
+        FieldError::Failed(failed)
     }
 }
 
@@ -164,13 +164,13 @@ fn too_large() -> Failed {
     Failed::new(Reason::TooLarge, format!("a value has more than {VALUE_BYTES_MAX} bytes"))
 }
 
-fn push(value: wire::Value<'_>, out: &mut SeqBuilder, depth: usize) -> Result<(), Wrong> {
+fn push(value: wire::Value<'_>, out: &mut SeqBuilder, depth: usize) -> Result<(), FieldError> {
     out.push(match value {
         wire::Value::F64(number) => Value::Double(number),
         wire::Value::F32(number) => Value::Double(number.into()),
         wire::Value::I64(number) => Value::Int(number),
         wire::Value::U64(number) => {
-            Value::Int(i64::try_from(number).map_err(|_| Wrong::OutOfRange(number))?)
+            Value::Int(i64::try_from(number).map_err(|_| FieldError::OutOfRange(number))?)
         }
         wire::Value::I32(number) | wire::Value::Enum(number) => Value::Int(number.into()),
         wire::Value::U32(number) => Value::Int(number.into()),
@@ -213,8 +213,8 @@ fn within(list: &SeqBuilder) -> Result<(), Failed> {
 fn list(
     out: &mut SeqBuilder,
     depth: usize,
-    fill: impl FnOnce(&mut SeqBuilder, usize) -> Result<(), Wrong>,
-) -> Result<(), Wrong> {
+    fill: impl FnOnce(&mut SeqBuilder, usize) -> Result<(), FieldError>,
+) -> Result<(), FieldError> {
     let Some(depth) = depth.checked_sub(1) else {
         let text = format!("messages nest deeper than values may, which is {NESTING_MAX}");
         return Err(Failed::new(Reason::TooDeep, text).into());

@@ -19,7 +19,7 @@ use super::rows::put;
 use crate::machine::Machine;
 
 pub use border::SettingsBorder;
-use state::Refused;
+use state::RefusedSetting;
 pub(crate) use state::Settings;
 
 /// Applies the settings that the rules of a turn have changed.
@@ -47,7 +47,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
             let mut text = || columns.next()?.as_str().map(str::to_owned);
             let (app, key) = (text()?, text()?);
             let value = OwnedValue::new(columns.next()?);
-            Some(Refused { app, key, value, reason: error.to_string() })
+            Some(RefusedSetting { app, key, value, reason: error.to_string() })
         }));
     }
     let relation = settings.relations.refused;
@@ -70,9 +70,9 @@ fn derive(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     relation: RelationId,
-    refused: &Refused,
+    refused: &RefusedSetting,
 ) {
-    let Refused { app, key, value, reason } = refused;
+    let RefusedSetting { app, key, value, reason } = refused;
     let (app, key, reason) = (Value::Str(app), Value::Str(key), Value::Str(reason));
     put(machine, events, (relation, false), [app, key, value.get(), reason]);
 }

@@ -31,7 +31,7 @@ pub(crate) struct Settings {
 }
 
 /// A row that was refused.
-pub(super) struct Refused {
+pub(super) struct RefusedSetting {
     pub(super) app: String,
     pub(super) key: String,
     pub(super) value: OwnedValue,
@@ -39,7 +39,7 @@ pub(super) struct Refused {
 }
 
 /// The previous value of a changed row.
-pub(super) struct Undo {
+pub(super) struct UndoSetting {
     app: usize,
     key: String,
     before: Option<Setting>,
@@ -107,8 +107,8 @@ impl Settings {
         &mut self,
         kind: CrossingKind,
         columns: Seq<'_>,
-        undo: &mut Vec<Undo>,
-    ) -> Result<(), Refused> {
+        undo: &mut Vec<UndoSetting>,
+    ) -> Result<(), RefusedSetting> {
         let mut columns = columns.iter().skip(1);
         let (Some(Value::Str(app)), Some(Value::Str(key)), Some(value)) =
             (columns.next(), columns.next(), columns.next())
@@ -120,7 +120,7 @@ impl Settings {
             let Some(at) = at else { return Ok(()) };
             if setting.is_some() && self.rows[at].get(key) == setting.as_ref() {
                 let before = self.rows[at].remove(key);
-                undo.push(Undo { app: at, key: key.to_owned(), before });
+                undo.push(UndoSetting { app: at, key: key.to_owned(), before });
             }
             return Ok(());
         }
@@ -135,7 +135,7 @@ impl Settings {
             Ok(checked) => checked,
             Err(reason) => {
                 let (app, key, value) = (app.to_owned(), key.to_owned(), OwnedValue::new(value));
-                return Err(Refused { app, key, value, reason });
+                return Err(RefusedSetting { app, key, value, reason });
             }
         };
         marks::leave();
@@ -144,14 +144,14 @@ impl Settings {
             Some(known) => Some(std::mem::replace(known, setting)),
             None => self.rows[at].insert(key.to_owned(), setting),
         };
-        undo.push(Undo { app: at, key: key.to_owned(), before });
+        undo.push(UndoSetting { app: at, key: key.to_owned(), before });
         marks::arrive("packets/settings");
         Ok(())
     }
 
     /// Undoes changes, the last one first.
-    pub(super) fn take_back(&mut self, undo: Vec<Undo>) {
-        for Undo { app, key, before } in undo.into_iter().rev() {
+    pub(super) fn take_back(&mut self, undo: Vec<UndoSetting>) {
+        for UndoSetting { app, key, before } in undo.into_iter().rev() {
             match before {
                 Some(before) => self.rows[app].insert(key, before),
                 None => self.rows[app].remove(&key),

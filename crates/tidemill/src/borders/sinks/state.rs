@@ -57,7 +57,7 @@ impl Sinks {
             self.sinks.push(Sink { relation: *relation, name, place, files });
         }
         for mut sink in before {
-            faults.extend(sink.files.finish().map(|fault| sink.says(&fault)));
+            faults.extend(sink.files.finish().map(|fault| sink.error_text(&fault)));
             self.lost.extend(sink.files.problem());
         }
         // After the others, as a file may have the name of one that has just ended.
@@ -66,7 +66,7 @@ impl Sinks {
                 Some(destination) => sink.files.open(destination.clone(), time_ns),
                 None => Some("there is no folder for its files".to_owned()),
             };
-            faults.extend(fault.map(|fault| sink.says(&fault)));
+            faults.extend(fault.map(|fault| sink.error_text(&fault)));
         }
         faults
     }
@@ -101,7 +101,7 @@ impl Sinks {
                 if is_of_it && crossing.kind != CrossingKind::Delete {
                     let columns: Vec<Value<'_>> = columns.iter().collect();
                     let fault = sink.files.write(time_ns, &columns);
-                    faults.extend(fault.map(|fault| sink.says(&fault)));
+                    faults.extend(fault.map(|fault| sink.error_text(&fault)));
                 }
             }
         }
@@ -127,7 +127,7 @@ impl Sinks {
     fn each(&mut self, mut what: impl FnMut(&mut Files) -> Option<String>) -> Vec<String> {
         let fault = |sink: &mut Sink| {
             let fault = what(&mut sink.files)?;
-            Some(sink.says(&fault))
+            Some(sink.error_text(&fault))
         };
         self.sinks.iter_mut().filter_map(fault).collect()
     }
@@ -142,7 +142,7 @@ impl Sink {
     }
 
     /// An error with the place of its sink.
-    fn says(&self, fault: &str) -> String {
+    fn error_text(&self, fault: &str) -> String {
         format!("{}: fault[sink]: {fault} ({})", self.place, self.name)
     }
 }

@@ -35,15 +35,15 @@ pub(super) struct Table {
 }
 
 /// A change of a row that a table refuses.
-pub(super) struct Refused {
+pub(super) struct RefusedRow {
     /// Its columns, without the location.
     pub(super) row: Vec<OwnedValue>,
-    pub(super) undo: Undo,
+    pub(super) undo: UndoRow,
 }
 
 /// How to restore the relation after a refused change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Undo {
+pub(super) enum UndoRow {
     /// Delete the row.
     Delete,
     /// Insert the row again, replacing one of the same key.

@@ -14,7 +14,7 @@ use tidemill_relation::{OwnedValue, SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::marks;
 
 use super::columns;
-use super::state::{Refused, Table, Undo};
+use super::state::{RefusedRow, Table, UndoRow};
 use crate::borders::rows::{put, relation_rows};
 use crate::machine::Machine;
 
@@ -60,15 +60,15 @@ impl Batch {
     }
 
     /// All changes, as refused ones.
-    fn refused(self) -> Vec<Refused> {
+    fn refused(self) -> Vec<RefusedRow> {
         let Batch { gone, come, strange, .. } = self;
         let come = come.into_iter().map(|(entry, (_, row))| {
-            let undo = if gone.contains_key(&entry) { Undo::Replaced } else { Undo::Delete };
-            Refused { row, undo }
+            let undo = if gone.contains_key(&entry) { UndoRow::Replaced } else { UndoRow::Delete };
+            RefusedRow { row, undo }
         });
-        let mut all: Vec<Refused> = come.collect();
-        all.extend(strange.into_iter().map(|row| Refused { row, undo: Undo::Delete }));
-        let gone = gone.into_values().map(|(_, row)| Refused { row, undo: Undo::Insert });
+        let mut all: Vec<RefusedRow> = come.collect();
+        all.extend(strange.into_iter().map(|row| RefusedRow { row, undo: UndoRow::Delete }));
+        let gone = gone.into_values().map(|(_, row)| RefusedRow { row, undo: UndoRow::Insert });
         all.extend(gone);
         all
     }
@@ -153,7 +153,11 @@ fn difference(machine: &Machine, table: &Table) -> Option<Batch> {
 ///
 /// # Errors
 /// All refused changes, and the reason.
-fn write(machine: &mut Machine, table: &Table, batch: Batch) -> Result<(), (Vec<Refused>, String)> {
+fn write(
+    machine: &mut Machine,
+    table: &Table,
+    batch: Batch,
+) -> Result<(), (Vec<RefusedRow>, String)> {
     if batch.is_empty() {
         return Ok(());
     }
@@ -187,17 +191,17 @@ fn refuse(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     table: &Table,
-    (refused, reason): (&[Refused], &str),
+    (refused, reason): (&[RefusedRow], &str),
 ) {
     machine.note(&format!("{} refuses {} rows: {reason}", table.name, refused.len()));
     table.refused.add(refused.len() as u64);
-    for one in refused.iter().filter(|one| one.undo != Undo::Replaced) {
+    for one in refused.iter().filter(|one| one.undo != UndoRow::Replaced) {
         let row = one.row.iter().map(OwnedValue::get);
-        put(machine, events, (table.border.relation, one.undo == Undo::Delete), row);
+        put(machine, events, (table.border.relation, one.undo == UndoRow::Delete), row);
     }
     let Some(relation) = table.border.refused else { return };
     let (app, name) = (&table.border.app, &table.border.spec.name);
-    for Refused { row, .. } in refused {
+    for RefusedRow { row, .. } in refused {
         let list: SeqBuilder = row.iter().map(OwnedValue::get).collect();
         let (app, name, list) = (Value::Str(app), Value::Str(name), Value::List(list.as_seq()));
         put(machine, events, (relation, false), [app, name, list, Value::Str(reason)]);

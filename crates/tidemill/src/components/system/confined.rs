@@ -40,7 +40,7 @@ pub(crate) enum Purpose {
 
 /// What a rename may replace.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Over {
+pub(crate) enum Replaces {
     /// Another file.
     Others,
     /// Nothing.
@@ -152,13 +152,13 @@ impl Root {
     }
 
     /// Renames a file within its folder, atomically.
-    pub(crate) fn rename(&self, from: &[u8], to: &[u8], over: Over) -> io::Result<()> {
+    pub(crate) fn rename(&self, from: &[u8], to: &[u8], over: Replaces) -> io::Result<()> {
         let (folder, last) = split(from);
         let (_, new) = split(to);
         let folder = self.beneath(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
         match over {
-            Over::Others => renameat(&folder, last, &folder, new)?,
-            Over::Nothing => {
+            Replaces::Others => renameat(&folder, last, &folder, new)?,
+            Replaces::Nothing => {
                 let renamed = renameat_with(&folder, last, &folder, new, RenameFlags::NOREPLACE);
                 match renamed {
                     // Not every file system supports the flag.
@@ -274,12 +274,12 @@ mod tests {
         let make = |name: &str| root.open(name.as_bytes(), Purpose::Fresh).map(drop);
         make("sub/new.part").expect("made");
         assert!(make("sub/new.part").is_err() && make("leaves").is_err());
-        assert!(root.rename(b"sub/new.part", b"sub/file", Over::Nothing).is_err());
-        root.rename(b"sub/new.part", b"sub/new", Over::Nothing).expect("renamed");
+        assert!(root.rename(b"sub/new.part", b"sub/file", Replaces::Nothing).is_err());
+        root.rename(b"sub/new.part", b"sub/new", Replaces::Nothing).expect("renamed");
         assert!(root.has(b"sub/new") && !root.has(b"sub/new.part"));
-        root.rename(b"sub/new", b"sub/file", Over::Others).expect("renamed");
+        root.rename(b"sub/new", b"sub/file", Replaces::Others).expect("renamed");
         assert_eq!(fs::read(folder.0.join("in/sub/file")).expect("read"), b"");
-        assert!(root.rename(b"up/outside", b"up/taken", Over::Others).is_err());
+        assert!(root.rename(b"up/outside", b"up/taken", Replaces::Others).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use tidemill_stdx::sorted::SortedMap;
 use tidemill_wire::encode::table::Encoder;
 use tidemill_wire::{FieldType, Message, MessageId, NativeEncoder, Scalar, Schema, Value};
 
-use super::path::{Found, Path, Wrong};
+use super::path::{Path, PathError, PathTarget};
 use crate::borders::schemas::{Schemas, scalar};
 
 const NO_MESSAGE: &str = "there is no message: send New or Decode";
@@ -45,7 +45,7 @@ impl Messages {
         from: Communication,
         name: &str,
         bytes: Option<&[u8]>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), PathError> {
         let (schema, id) = self.schemas.message(name).map_err(|(message, _)| message)?;
         let made = Message::with_limit(schema, id, MESSAGE_BYTES_MAX);
         let mut made: Message<'static> = made.map_err(|error| error.to_string())?;
@@ -63,7 +63,7 @@ impl Messages {
         &mut self,
         of: Communication,
         path: &'p [u8],
-    ) -> Result<(&mut Message<'static>, Schema, Path<'p>), Wrong> {
+    ) -> Result<(&mut Message<'static>, Schema, Path<'p>), PathError> {
         let index = self.indices.get(of).copied().unwrap_or(0);
         let message = self.held.get_mut(of).ok_or(NO_MESSAGE)?;
         let path = std::str::from_utf8(path).map_err(|_| "the path is no text")?;
@@ -72,7 +72,7 @@ impl Messages {
         Ok((message, schema, path))
     }
 
-    pub(super) fn encode(&mut self, from: Communication) -> Result<Vec<u8>, Wrong> {
+    pub(super) fn encode(&mut self, from: Communication) -> Result<Vec<u8>, PathError> {
         let Messages { schemas, held, encoders, .. } = self;
         let message = held.get(from).ok_or(NO_MESSAGE)?;
         let (schema, id) = (message.schema(), message.message_type());
@@ -100,7 +100,7 @@ impl Messages {
         from: Communication,
         path: &[u8],
         value: Put<'_>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), PathError> {
         let (message, schema, path) = self.at(from, path)?;
         let field = path.value_field(&schema)?;
         let is_bytes = field.field_type() == FieldType::Scalar(Scalar::Bytes);
@@ -122,13 +122,13 @@ impl Messages {
         &mut self,
         from: Communication,
         path: &[u8],
-        wanted: Wanted,
-    ) -> Result<Response<'static>, Wrong> {
+        wanted: ValueKind,
+    ) -> Result<Response<'static>, PathError> {
         let (message, schema, path) = self.at(from, path)?;
         let field = path.value_field(&schema)?;
         let value = match path.follow(message.as_ref())? {
-            Found::Value(value) => value,
-            Found::Nothing(why) => return Err(why),
+            PathTarget::Value(value) => value,
+            PathTarget::Nothing(why) => return Err(why),
         };
         let name = field.name();
         let number = match value {
@@ -142,18 +142,20 @@ impl Messages {
             _ => None,
         };
         let answer = match (wanted, value, number) {
-            (Wanted::Integer, _, Some(number)) => Some(Response::Integer { value: number }),
-            (Wanted::Real, Value::F64(number), _) => Some(Response::Real { value: number }),
-            (Wanted::Real, Value::F32(number), _) => Some(Response::Real { value: number.into() }),
-            (Wanted::Real, _, Some(number)) => Some(Response::Real { value: number as f64 }),
-            (Wanted::Boolean, Value::Bool(truth), _) => Some(Response::Boolean { value: truth }),
-            (Wanted::Text, Value::String(text), _) => {
+            (ValueKind::Integer, _, Some(number)) => Some(Response::Integer { value: number }),
+            (ValueKind::Real, Value::F64(number), _) => Some(Response::Real { value: number }),
+            (ValueKind::Real, Value::F32(number), _) => {
+                Some(Response::Real { value: number.into() })
+            }
+            (ValueKind::Real, _, Some(number)) => Some(Response::Real { value: number as f64 }),
+            (ValueKind::Boolean, Value::Bool(truth), _) => Some(Response::Boolean { value: truth }),
+            (ValueKind::Text, Value::String(text), _) => {
                 Some(Response::Text { value: text.as_bytes().to_vec().into() })
             }
-            (Wanted::Text, Value::Bytes(bytes), _) => {
+            (ValueKind::Text, Value::Bytes(bytes), _) => {
                 Some(Response::Text { value: bytes.to_vec().into() })
             }
-            (Wanted::Text, Value::Enum(number), _) => match field.field_type() {
+            (ValueKind::Text, Value::Enum(number), _) => match field.field_type() {
                 FieldType::Enum(of) => {
                     let named = schema.enum_def(of).value_by_number(number);
                     let name = named.map(|value| value.name().to_owned());
@@ -172,15 +174,17 @@ impl Messages {
         &mut self,
         from: Communication,
         path: &[u8],
-    ) -> Result<Response<'static>, Wrong> {
+    ) -> Result<Response<'static>, PathError> {
         let (message, _, path) = self.at(from, path)?;
         match path.follow(message.as_ref())? {
-            Found::Value(Value::List(list)) => Ok(Response::Integer { value: list.len() as i64 }),
-            Found::Value(Value::Map(map)) => Ok(Response::Integer { value: map.len() as i64 }),
-            Found::Value(other) => {
+            PathTarget::Value(Value::List(list)) => {
+                Ok(Response::Integer { value: list.len() as i64 })
+            }
+            PathTarget::Value(Value::Map(map)) => Ok(Response::Integer { value: map.len() as i64 }),
+            PathTarget::Value(other) => {
                 Err(format!("{} is no list or map to be counted", other.kind_name()))
             }
-            Found::Nothing(why) => Err(why),
+            PathTarget::Nothing(why) => Err(why),
         }
     }
 }
@@ -193,7 +197,7 @@ pub(super) enum Put<'v> {
 
 /// The kind of value that a client requests.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wanted {
+pub(super) enum ValueKind {
     Integer,
     Real,
     Boolean,

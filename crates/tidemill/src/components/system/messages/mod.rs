@@ -14,8 +14,8 @@ use tidemill_stdx::marks;
 
 use crate::machine::Machine;
 pub(super) use held::Messages;
-use held::{Put, Wanted};
-use path::Wrong;
+use held::{Put, ValueKind};
+use path::PathError;
 
 pub(super) fn serve(
     world: &mut Machine,
@@ -35,7 +35,7 @@ fn respond(
     messages: &mut Messages,
     from: Communication,
     request: Request<'_>,
-) -> Result<Response<'static>, Wrong> {
+) -> Result<Response<'static>, PathError> {
     match request {
         Request::New { type_name } => {
             messages.make(from, &String::from_utf8_lossy(type_name.0), None)?;
@@ -66,10 +66,10 @@ fn respond(
             return path.is_set(held.as_ref()).map(|value| Response::Boolean { value });
         }
         Request::Count { path } => return messages.count(from, path.0),
-        Request::GetInteger { path } => return messages.get(from, path.0, Wanted::Integer),
-        Request::GetReal { path } => return messages.get(from, path.0, Wanted::Real),
-        Request::GetBoolean { path } => return messages.get(from, path.0, Wanted::Boolean),
-        Request::GetText { path } => return messages.get(from, path.0, Wanted::Text),
+        Request::GetInteger { path } => return messages.get(from, path.0, ValueKind::Integer),
+        Request::GetReal { path } => return messages.get(from, path.0, ValueKind::Real),
+        Request::GetBoolean { path } => return messages.get(from, path.0, ValueKind::Boolean),
+        Request::GetText { path } => return messages.get(from, path.0, ValueKind::Text),
     }
     Ok(Response::Done)
 }

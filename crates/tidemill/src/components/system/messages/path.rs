@@ -9,7 +9,7 @@ use tidemill_wire::schema::Field;
 use tidemill_wire::{FieldId, FieldType, Label, MessageId, MessageRef, Scalar, Schema, Value};
 
 /// Why a path, or the value at its end, is invalid, as text.
-pub(super) type Wrong = String;
+pub(super) type PathError = String;
 
 /// The maximum number of parts of a path: the nesting limit of messages.
 const PARTS_MAX: usize = 100;
@@ -26,10 +26,10 @@ pub(super) struct Path<'p> {
 }
 
 /// The result of following a path.
-pub(super) enum Found<'m> {
+pub(super) enum PathTarget<'m> {
     Value(Value<'m>),
     /// The list or map has no such element.
-    Nothing(Wrong),
+    Nothing(PathError),
 }
 
 impl<'p> Path<'p> {
@@ -39,7 +39,7 @@ impl<'p> Path<'p> {
         outermost: MessageId,
         text: &'p str,
         index: i64,
-    ) -> Result<Path<'p>, Wrong> {
+    ) -> Result<Path<'p>, PathError> {
         let (mut parts, mut rest, mut of) = (Vec::new(), text, Some(outermost));
         loop {
             if parts.len() == PARTS_MAX {
@@ -76,7 +76,7 @@ impl<'p> Path<'p> {
     }
 
     /// The field that has the type of the value at its end.
-    pub(super) fn value_field<'s>(&self, schema: &'s Schema) -> Result<&'s Field, Wrong> {
+    pub(super) fn value_field<'s>(&self, schema: &'s Schema) -> Result<&'s Field, PathError> {
         let (id, is_inside) = self.last();
         let field = schema.field(id);
         match (field.label() == Label::Repeated, is_inside, map_of(schema, field)) {
@@ -89,10 +89,10 @@ impl<'p> Path<'p> {
     }
 
     /// The value at its end; a field that is not set has its default.
-    pub(super) fn follow<'m>(&self, message: MessageRef<'m>) -> Result<Found<'m>, Wrong> {
+    pub(super) fn follow<'m>(&self, message: MessageRef<'m>) -> Result<PathTarget<'m>, PathError> {
         let (mut at, mut parts) = (message, self.parts.iter().peekable());
         loop {
-            let Some(part) = parts.next() else { return Ok(Found::Nothing(String::new())) };
+            let Some(part) = parts.next() else { return Ok(PathTarget::Nothing(String::new())) };
             let value = at.get(part.field).map_err(|error| error.to_string())?;
             let value = match (part.at.as_deref(), value) {
                 (None, value) => value,
@@ -100,17 +100,17 @@ impl<'p> Path<'p> {
                     let index = index_of(text)?;
                     match list.get(index) {
                         Some(value) => value,
-                        None => return Ok(Found::Nothing(beyond(index, list.len()))),
+                        None => return Ok(PathTarget::Nothing(beyond(index, list.len()))),
                     }
                 }
                 (Some(text), Value::Map(map)) => match entry(at.schema(), map, text)? {
                     Some(value) => value,
-                    None => return Ok(Found::Nothing(format!("the map has no key `{text}`"))),
+                    None => return Ok(PathTarget::Nothing(format!("the map has no key `{text}`"))),
                 },
                 (Some(_), _) => return Err("only lists and maps have brackets".to_owned()),
             };
             match (parts.peek(), value) {
-                (None, value) => return Ok(Found::Value(value)),
+                (None, value) => return Ok(PathTarget::Value(value)),
                 (Some(_), Value::Message(inside)) => at = inside,
                 (Some(_), _) => return Err("what is before a point is no message".to_owned()),
             }
@@ -118,13 +118,13 @@ impl<'p> Path<'p> {
     }
 
     /// Whether the field at its end and each message on the path are set.
-    pub(super) fn is_set(&self, message: MessageRef<'_>) -> Result<bool, Wrong> {
+    pub(super) fn is_set(&self, message: MessageRef<'_>) -> Result<bool, PathError> {
         let (mut at, mut parts) = (message, self.parts.iter().peekable());
         while let Some(part) = parts.next() {
             let one = Path { parts: vec![Part { field: part.field, at: part.at.clone() }] };
             let has = at.has(part.field).map_err(|error| error.to_string())?;
             let value = match one.follow(at)? {
-                Found::Value(value) if has => value,
+                PathTarget::Value(value) if has => value,
                 _ => return Ok(false),
             };
             match (parts.peek(), value) {
@@ -138,42 +138,42 @@ impl<'p> Path<'p> {
 
     /// Sets the value at its end. Messages on the path are created; the index after the last
     /// element of a list appends one.
-    pub(super) fn set(&self, message: MessageMut<'_>, value: Value<'_>) -> Result<(), Wrong> {
-        write(message, &self.parts, Deed::Set(value))
+    pub(super) fn set(&self, message: MessageMut<'_>, value: Value<'_>) -> Result<(), PathError> {
+        write(message, &self.parts, Edit::Set(value))
     }
 
     /// Clears the field or element at its end.
-    pub(super) fn clear(&self, message: MessageMut<'_>) -> Result<(), Wrong> {
+    pub(super) fn clear(&self, message: MessageMut<'_>) -> Result<(), PathError> {
         if !self.is_set(message.as_ref())? {
             return Ok(());
         }
-        write(message, &self.parts, Deed::Clear)
+        write(message, &self.parts, Edit::Clear)
     }
 }
 
-enum Deed<'v> {
+enum Edit<'v> {
     Set(Value<'v>),
     Clear,
 }
 
-fn write(mut message: MessageMut<'_>, parts: &[Part<'_>], deed: Deed<'_>) -> Result<(), Wrong> {
+fn write(mut message: MessageMut<'_>, parts: &[Part<'_>], edit: Edit<'_>) -> Result<(), PathError> {
     let Some((part, rest)) = parts.split_first() else { return Ok(()) };
     let says = |error: tidemill_wire::AccessError| error.to_string();
     let schema = message.as_ref().schema().clone();
     let Some(text) = part.at.as_deref() else {
-        return match (rest, deed) {
-            ([], Deed::Set(value)) => message.set(part.field, value).map_err(says),
-            ([], Deed::Clear) => message.clear(part.field).map_err(says),
-            (_, deed) => write(message.message_mut(part.field).map_err(says)?, rest, deed),
+        return match (rest, edit) {
+            ([], Edit::Set(value)) => message.set(part.field, value).map_err(says),
+            ([], Edit::Clear) => message.clear(part.field).map_err(says),
+            (_, edit) => write(message.message_mut(part.field).map_err(says)?, rest, edit),
         };
     };
     if let Some((key, _)) = map_of(&schema, schema.field(part.field)) {
         let key = key_of(schema.field(key), text)?;
         let mut map = message.map_mut(part.field).map_err(says)?;
-        return match (rest, deed) {
-            ([], Deed::Set(value)) => map.insert(key, value).map_err(says),
-            ([], Deed::Clear) => map.remove(key).map(drop).map_err(says),
-            (_, deed) => write(map.message_mut(key).map_err(says)?, rest, deed),
+        return match (rest, edit) {
+            ([], Edit::Set(value)) => map.insert(key, value).map_err(says),
+            ([], Edit::Clear) => map.remove(key).map(drop).map_err(says),
+            (_, edit) => write(map.message_mut(key).map_err(says)?, rest, edit),
         };
     }
     let index = index_of(text)?;
@@ -182,20 +182,20 @@ fn write(mut message: MessageMut<'_>, parts: &[Part<'_>], deed: Deed<'_>) -> Res
     if index > length {
         return Err(beyond(index, length));
     }
-    match (rest, deed) {
-        ([], Deed::Set(value)) if index == length => list.push(value).map_err(says),
-        ([], Deed::Set(value)) => list.set(index, value).map_err(says),
-        ([], Deed::Clear) => list.remove(index).map_err(says),
-        (_, deed) if index == length => write(list.push_message().map_err(says)?, rest, deed),
-        (_, deed) => write(list.message_mut(index).map_err(says)?, rest, deed),
+    match (rest, edit) {
+        ([], Edit::Set(value)) if index == length => list.push(value).map_err(says),
+        ([], Edit::Set(value)) => list.set(index, value).map_err(says),
+        ([], Edit::Clear) => list.remove(index).map_err(says),
+        (_, edit) if index == length => write(list.push_message().map_err(says)?, rest, edit),
+        (_, edit) => write(list.message_mut(index).map_err(says)?, rest, edit),
     }
 }
 
-fn beyond(index: usize, length: usize) -> Wrong {
+fn beyond(index: usize, length: usize) -> PathError {
     format!("the list has {length} values, and none at {index}")
 }
 
-fn field_of(schema: &Schema, message: MessageId, name: &str) -> Result<FieldId, Wrong> {
+fn field_of(schema: &Schema, message: MessageId, name: &str) -> Result<FieldId, PathError> {
     schema.field_by_name(message, name).ok_or_else(|| {
         let of_message = schema.message(message);
         let names = of_message.fields().iter().map(|&id| schema.field(id).name());
@@ -210,7 +210,7 @@ fn next_message(
     schema: &Schema,
     field: &Field,
     has_brackets: bool,
-) -> Result<Option<MessageId>, Wrong> {
+) -> Result<Option<MessageId>, PathError> {
     let is_list = field.label() == Label::Repeated;
     if has_brackets && !is_list {
         return Err(format!("`{}` is no list or map, so nothing stands in brackets", field.name()));
@@ -240,17 +240,17 @@ fn map_of(schema: &Schema, field: &Field) -> Option<(FieldId, FieldId)> {
     }
 }
 
-fn index_of(text: &str) -> Result<usize, Wrong> {
+fn index_of(text: &str) -> Result<usize, PathError> {
     text.trim().parse().map_err(|_| format!("`{text}` is no place in a list, which counts from 0"))
 }
 
-fn entry<'m>(schema: &Schema, map: MapRef<'m>, text: &str) -> Result<Option<Value<'m>>, Wrong> {
+fn entry<'m>(schema: &Schema, map: MapRef<'m>, text: &str) -> Result<Option<Value<'m>>, PathError> {
     let Some((key, _)) = map_of(schema, schema.field(map.field())) else { return Ok(None) };
     map.get(key_of(schema.field(key), text)?).map_err(|error| error.to_string())
 }
 
 /// Parses a key of a map.
-fn key_of<'t>(field: &Field, text: &'t str) -> Result<Value<'t>, Wrong> {
+fn key_of<'t>(field: &Field, text: &'t str) -> Result<Value<'t>, PathError> {
     let number =
         |parsed: Option<Value<'t>>| parsed.ok_or_else(|| format!("`{text}` is no key of this map"));
     match field.field_type() {
@@ -295,9 +295,9 @@ mod tests {
         path.set(message.as_mut(), Value::I64(5)).expect("set");
         assert_eq!(path.is_set(message.as_ref()), Ok(true));
         let found = path.follow(message.as_ref());
-        assert!(matches!(found, Ok(Found::Value(Value::I64(5)))));
+        assert!(matches!(found, Ok(PathTarget::Value(Value::I64(5)))));
         let beyond = Path::parse(&schema, node, "next.all[].number", 1).expect("a path");
-        assert!(matches!(beyond.follow(message.as_ref()), Ok(Found::Nothing(_))));
+        assert!(matches!(beyond.follow(message.as_ref()), Ok(PathTarget::Nothing(_))));
         Path::parse(&schema, node, "next", 0).expect("a path").clear(message.as_mut()).expect("it");
         assert_eq!(path.is_set(message.as_ref()), Ok(false));
         let deep = ["next"; PARTS_MAX + 1].join(".");

@@ -44,9 +44,9 @@ pub(super) fn serve(
         Request::Bind { address } => bind(world, lp, from, address.0),
         Request::Connect { address } => connect(world, lp, from, address.0),
         Request::Take { id } => take(world, lp, from, id),
-        Request::Accept => return ask(world, lp, from, Asked::Accept),
-        Request::Receive => return ask(world, lp, from, Asked::Receive),
-        Request::ReceiveFrom => return ask(world, lp, from, Asked::ReceiveFrom),
+        Request::Accept => return begin(world, lp, from, PendingRequest::Accept),
+        Request::Receive => return begin(world, lp, from, PendingRequest::Receive),
+        Request::ReceiveFrom => return begin(world, lp, from, PendingRequest::ReceiveFrom),
         Request::Send { data } => {
             if let Some(socket) = world.node.systems.network.sockets.get_mut(&from) {
                 socket.send(data);
@@ -64,17 +64,22 @@ pub(super) fn serve(
 
 /// The request that a client waits for.
 #[derive(Clone, Copy)]
-enum Asked {
+enum PendingRequest {
     Accept,
     Receive,
     ReceiveFrom,
 }
 
-fn ask(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, asked: Asked) {
+fn begin(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    from: Communication,
+    pending: PendingRequest,
+) {
     if let Some(socket) = world.node.systems.network.sockets.get_mut(&from) {
         socket.is_asking = true;
     }
-    advance(world, lp, from, asked);
+    advance(world, lp, from, pending);
 }
 
 fn name(bytes: &[u8]) -> io::Result<&str> {
@@ -143,18 +148,23 @@ fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, socket
 }
 
 /// Continues the pending request of a client, as far as that is possible now.
-fn advance(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, asked: Asked) {
+fn advance(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    from: Communication,
+    pending: PendingRequest,
+) {
     let Some(socket) = world.node.systems.network.sockets.get(&from) else { return };
     let (kind, endpoint) = (socket.kind, socket.endpoint);
-    let answer = match (asked, kind) {
-        (Asked::Accept, SocketKind::Listener) => accept(world, lp, endpoint),
-        (Asked::Receive, SocketKind::Stream) => receive(lp, socket),
-        (Asked::ReceiveFrom, SocketKind::Datagrams) => receive_from(lp, endpoint),
-        (Asked::Accept, _) => Some(Response::Accepted { id: 0 }),
-        (Asked::ReceiveFrom, _) => {
+    let answer = match (pending, kind) {
+        (PendingRequest::Accept, SocketKind::Listener) => accept(world, lp, endpoint),
+        (PendingRequest::Receive, SocketKind::Stream) => receive(lp, socket),
+        (PendingRequest::ReceiveFrom, SocketKind::Datagrams) => receive_from(lp, endpoint),
+        (PendingRequest::Accept, _) => Some(Response::Accepted { id: 0 }),
+        (PendingRequest::ReceiveFrom, _) => {
             Some(Response::Datagram { address: Cow::default(), data: Cow::default() })
         }
-        (Asked::Receive, _) => Some(Response::End),
+        (PendingRequest::Receive, _) => Some(Response::End),
     };
     if let Some(answer) = answer {
         if let Some(socket) = world.node.systems.network.sockets.get_mut(&from) {
@@ -250,13 +260,13 @@ fn push(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     if socket.is_closing && socket.unsent.is_empty() {
         close(world, lp, from);
     } else {
-        restrain(world, lp, from);
+        throttle(world, lp, from);
         watch(world, lp, from);
     }
 }
 
 /// Suspends a client that sends faster than its socket, and resumes it.
-fn restrain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
+fn throttle(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
     if !socket.is_held_off && socket.unsent.len() >= UNSENT_MAX {
         socket.is_held_off = true;
@@ -300,7 +310,7 @@ fn watch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         Some((_, interest)) if interest == wanted => {}
         Some((watch, _)) => match lp.modify(watch, wanted) {
             Ok(()) => socket.watch = Some((watch, wanted)),
-            Err(_) => trouble(world, lp, from, None),
+            Err(_) => failed(world, lp, from, None),
         },
         None if wanted == Interest::None => {}
         None => {
@@ -310,11 +320,11 @@ fn watch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
                     writable(world, lp, from)
                 })
                 .error(move |world: &mut Machine, lp: &mut Loop<Machine>, _, error| {
-                    trouble(world, lp, from, Some(error));
+                    failed(world, lp, from, Some(error));
                 });
             match lp.watch(socket.endpoint, wanted, handlers) {
                 Ok(watch) => socket.watch = Some((watch, wanted)),
-                Err(error) => trouble(world, lp, from, Some(error)),
+                Err(error) => failed(world, lp, from, Some(error)),
             }
         }
     }
@@ -323,12 +333,12 @@ fn watch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 fn ready(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(socket) = world.node.systems.network.sockets.get(&from) else { return };
     if socket.is_asking {
-        let asked = match socket.kind {
-            SocketKind::Listener => Asked::Accept,
-            SocketKind::Datagrams => Asked::ReceiveFrom,
-            SocketKind::Stream | SocketKind::Connecting => Asked::Receive,
+        let pending = match socket.kind {
+            SocketKind::Listener => PendingRequest::Accept,
+            SocketKind::Datagrams => PendingRequest::ReceiveFrom,
+            SocketKind::Stream | SocketKind::Connecting => PendingRequest::Receive,
         };
-        advance(world, lp, from, asked);
+        advance(world, lp, from, pending);
     }
 }
 
@@ -343,7 +353,7 @@ fn writable(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 }
 
 /// A watched socket has failed. Data that arrived before can still be read.
-fn trouble(
+fn failed(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     from: Communication,
@@ -354,7 +364,7 @@ fn trouble(
         lp.unwatch(watch);
     }
     socket.unsent = VecDeque::new();
-    restrain(world, lp, from);
+    throttle(world, lp, from);
     let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
     if socket.kind == SocketKind::Connecting {
         let reason = error.map_or_else(|| "no connection".to_owned(), |error| error.to_string());

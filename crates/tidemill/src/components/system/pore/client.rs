@@ -25,8 +25,8 @@ pub(super) fn unwatch(lp: &mut Loop<Machine>, client: &mut PoreClient) {
     for watch in client.watches.drain(..) {
         lp.unwatch(watch);
     }
-    if let Some(rest) = client.rest.take() {
-        lp.cancel(rest);
+    if let Some(timer) = client.paused.take() {
+        lp.cancel(timer);
     }
 }
 

@@ -45,11 +45,11 @@ pub(super) fn serve(
     match request {
         Request::Open { kind, argument } => {
             let opened = open::open(world, lp, from, kind.0, argument.0);
-            open::tell(world, lp, from, opened);
+            open::answer_opened(world, lp, from, opened);
         }
         Request::Take { id } => {
             let taken = take(world, lp, from, id);
-            open::tell(world, lp, from, taken);
+            open::answer_opened(world, lp, from, taken);
         }
         Request::Close => finished(world, lp, from),
         _ => serve_open(world, lp, from, request),

@@ -99,7 +99,7 @@ fn listen(root: &Rc<Root>, argument: &[u8]) -> Result<Opening, Error> {
 }
 
 /// Answers the client, unless opening still waits for the peer.
-pub(super) fn tell(
+pub(super) fn answer_opened(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     to: Communication,
@@ -178,12 +178,12 @@ fn wait(
     };
     let come = move |world: &mut Machine, lp: &mut Loop<Machine>| {
         let opened = go_on(world, lp, from);
-        tell(world, lp, from, opened);
+        answer_opened(world, lp, from, opened);
     };
     let handlers = Handlers::new()
         .read(move |world: &mut Machine, lp: &mut Loop<Machine>, _| come(world, lp))
         .error(move |world: &mut Machine, lp: &mut Loop<Machine>, _, error| {
-            tell(world, lp, from, Err(error.into()));
+            answer_opened(world, lp, from, Err(error.into()));
         });
     let watch = lp.watch(fd, Interest::Read, handlers)?;
     if let Some(client) = world.node.systems.pores.clients.get_mut(from) {

@@ -45,9 +45,9 @@ pub(super) struct PoreClient {
     pub(super) has_rung: bool,
     pub(super) shall_ring: bool,
     /// Spurious rings of the peer in a row.
-    pub(super) vain: u32,
+    pub(super) spurious: u32,
     /// Ends the pause of its watches after too many of these.
-    pub(super) rest: Option<TimerId>,
+    pub(super) paused: Option<TimerId>,
 }
 
 /// The current state of a pore.
@@ -141,8 +141,8 @@ impl PoreClient {
             is_touched: false,
             has_rung: false,
             shall_ring: false,
-            vain: 0,
-            rest: None,
+            spurious: 0,
+            paused: None,
         }
     }
 }
@@ -165,7 +165,7 @@ pub(super) struct Wake {
     pub(super) pollable: Vec<PoreId>,
     pub(super) is_scheduled: bool,
     /// The result of a fruitless poll in this turn.
-    pub(super) polled_in_vain: Option<Polled>,
+    pub(super) fruitless_poll: Option<Polled>,
     pub(super) policy: AdaptivePoll,
     /// The start of the current wait, which may include sleeps.
     pub(super) waits_since: Option<Time>,

@@ -30,11 +30,11 @@ use crate::machine::Machine;
 /// loop runs turns before it checks its descriptors.
 const STRETCH: Duration = Duration::from_micros(50);
 /// Polls between two reads of the clock.
-const LOOKS: u32 = 16;
+const POLLS: u32 = 16;
 /// Spurious rings in a row after which the watch of a doorbell is paused.
-const VAIN_MAX: u32 = 256;
+const SPURIOUS_MAX: u32 = 256;
 /// The length of that pause.
-const REST: Duration = Duration::from_millis(1);
+const PAUSE: Duration = Duration::from_millis(1);
 
 pub(super) fn ring(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.node.systems.pores;
@@ -77,12 +77,17 @@ pub(super) fn arm(
         }
     }
     let interest = if wants.writable > 0 { Interest::ReadWrite } else { Interest::Read };
-    rest_of(world, lp, from, interest);
+    set_interest(world, lp, from, interest);
     touch(world, lp, from);
 }
 
 /// Sets the interest in a descriptor that signals more than rings.
-fn rest_of(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, interest: Interest) {
+fn set_interest(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    from: Communication,
+    interest: Interest,
+) {
     let client = world.node.systems.pores.clients.get(from);
     if let Some(ready) = client.and_then(|client| client.ready) {
         let _ = lp.modify(ready, interest);
@@ -115,8 +120,8 @@ pub(in super::super) fn look(world: &mut Machine, lp: &mut Loop<Machine>) -> boo
         return false;
     }
     ring_touched(world);
-    let polled = if look_at_armed(world) { Polled::Came } else { poll(world, lp, now) };
-    world.node.systems.pores.wake.polled_in_vain = Some(polled).filter(|it| *it != Polled::Came);
+    let polled = if check_armed(world) { Polled::Came } else { poll(world, lp, now) };
+    world.node.systems.pores.wake.fruitless_poll = Some(polled).filter(|it| *it != Polled::Came);
     polled == Polled::Came
 }
 
@@ -138,10 +143,10 @@ fn settle(world: &mut Machine, lp: &mut Loop<Machine>) {
     ring_touched(world);
     let wake = &mut world.node.systems.pores.wake;
     wake.is_scheduled = false;
-    let polled_in_vain = wake.polled_in_vain.take();
-    let polled = match look_at_armed(world) || world.node.runner.worker().is_ready() {
+    let fruitless_poll = wake.fruitless_poll.take();
+    let polled = match check_armed(world) || world.node.runner.worker().is_ready() {
         true => Polled::Came,
-        false => polled_in_vain.unwrap_or_else(|| {
+        false => fruitless_poll.unwrap_or_else(|| {
             let now = lp.host().now();
             poll(world, lp, now)
         }),
@@ -180,7 +185,7 @@ fn sleep(world: &mut Machine, lp: &mut Loop<Machine>) {
     }
     if some {
         // Data written before the peer saw that may have come without a ring.
-        if look_at_armed(world) {
+        if check_armed(world) {
             arm_worker(world, lp);
         }
     }
@@ -214,18 +219,18 @@ fn poll_these(
     let stretch_end = end.min(start + STRETCH);
     let stretch_end = lp.next_timer().map_or(stretch_end, |timer| stretch_end.min(timer));
     pollable.iter().for_each(|&id| pores.begin_polling(id));
-    let mut looks = 0;
+    let mut polls = 0;
     loop {
-        for _ in 0..LOOKS {
+        for _ in 0..POLLS {
             let pores = &mut world.node.systems.pores.pores;
-            if pollable.iter().any(|&id| pores.is_due(id)) && look_at_armed(world) {
+            if pollable.iter().any(|&id| pores.is_due(id)) && check_armed(world) {
                 let wake = &mut world.node.systems.pores.wake;
                 wake.policy.succeeded();
                 wake.waits_since = None;
                 return Polled::Came;
             }
-            pause(looks);
-            looks += 1;
+            pause(polls);
+            polls += 1;
         }
         let now = lp.host().now();
         if now >= stretch_end {
@@ -240,12 +245,12 @@ fn poll_these(
 }
 
 /// Delivers the events of armed pores; returns whether there were any.
-fn look_at_armed(world: &mut Machine) -> bool {
+fn check_armed(world: &mut Machine) -> bool {
     let mut some = false;
     let mut armed = std::mem::take(&mut world.node.systems.pores.wake.armed);
     armed.retain(|&from| {
-        let probe = look_at(world, from);
-        some |= matches!(probe, Probe::Told);
+        let probe = check(world, from);
+        some |= matches!(probe, Probe::Delivered);
         let stays = matches!(probe, Probe::Nothing);
         if !stays && let Some(client) = world.node.systems.pores.clients.get_mut(from) {
             client.is_listed = false;
@@ -258,12 +263,12 @@ fn look_at_armed(world: &mut Machine) -> bool {
 }
 
 enum Probe {
-    Told,
+    Delivered,
     Nothing,
     Gone,
 }
 
-fn look_at(world: &mut Machine, from: Communication) -> Probe {
+fn check(world: &mut Machine, from: Communication) -> Probe {
     let PoreSystem { pores, clients, data, .. } = &mut world.node.systems.pores;
     let Some(client) = clients.get_mut(from) else { return Probe::Gone };
     let Some(id) = client.pore else { return Probe::Gone };
@@ -273,7 +278,7 @@ fn look_at(world: &mut Machine, from: Communication) -> Probe {
     let Some(event) = pores.take_event(id) else { return Probe::Nothing };
     // Until it is armed again nothing waits for a ring, and arming checks the pore.
     pores.begin_polling(id);
-    client.vain = 0;
+    client.spurious = 0;
     let event = match (event, client.reads) {
         (Event::Ready(avail), Some(count)) => {
             let until = client.accepted.saturating_add(avail.writable as i64);
@@ -286,7 +291,7 @@ fn look_at(world: &mut Machine, from: Communication) -> Probe {
     };
     client.event = Some(event);
     deliver(world, from);
-    Probe::Told
+    Probe::Delivered
 }
 
 /// Reads available bytes, and rings if the peer waits for the room.
@@ -374,7 +379,7 @@ fn overrun(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         unwatch(lp, client);
         let over = move |world: &mut Machine, lp: &mut Loop<Machine>| {
             if let Some(client) = world.node.systems.pores.clients.get_mut(from) {
-                client.rest = None;
+                client.paused = None;
                 // If it cannot be watched, it is treated as gone.
                 if watch(world, lp, from).is_ok() {
                     rung(world, lp, from);
@@ -383,10 +388,10 @@ fn overrun(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
                 }
             }
         };
-        let at = lp.now() + REST;
-        client.rest = Some(lp.timer(at, over));
+        let at = lp.now() + PAUSE;
+        client.paused = Some(lp.timer(at, over));
     }
-    if matches!(look_at(world, from), Probe::Told) {
+    if matches!(check(world, from), Probe::Delivered) {
         arm_worker(world, lp);
     }
 }
@@ -396,49 +401,50 @@ fn rung(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let now = lp.host().now();
     let system = &mut world.node.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
-    system.pores.drain_doorbell(id);
-    let probe = look_at(world, from);
+    system.pores.hush(id);
+    let probe = check(world, from);
     if !matches!(probe, Probe::Nothing) {
-        rest_of(world, lp, from, Interest::None);
+        set_interest(world, lp, from, Interest::None);
     }
     match probe {
-        Probe::Told => {
+        Probe::Delivered => {
             let wake = &mut world.node.systems.pores.wake;
             if let Some(since) = wake.waits_since.take() {
                 wake.policy.slept(now - since);
             }
             arm_worker(world, lp);
         }
-        Probe::Nothing | Probe::Gone => vain(world, lp, from),
+        Probe::Nothing | Probe::Gone => spurious(world, lp, from),
     }
 }
 
 /// A ring was spurious. After too many, pauses the watch for a while, which slows down only this
 /// pore.
-fn vain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
+fn spurious(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(client) = world.node.systems.pores.clients.get_mut(from) else { return };
-    client.vain += 1;
-    if client.vain < VAIN_MAX {
+    client.spurious += 1;
+    if client.spurious < SPURIOUS_MAX {
         return;
     }
-    client.vain = 0;
+    client.spurious = 0;
     for watch in &client.watches {
         // The lifeline is paused too, and checked when the pause is over.
         let _ = lp.modify(*watch, Interest::None);
     }
-    if client.rest.is_none() {
-        let over = move |world: &mut Machine, lp: &mut Loop<Machine>| rested(world, lp, from);
-        let at = lp.now() + REST;
-        let rest = lp.timer(at, over);
+    if client.paused.is_none() {
+        let over =
+            move |world: &mut Machine, lp: &mut Loop<Machine>| resume_watches(world, lp, from);
+        let at = lp.now() + PAUSE;
+        let timer = lp.timer(at, over);
         if let Some(client) = world.node.systems.pores.clients.get_mut(from) {
-            client.rest = Some(rest);
+            client.paused = Some(timer);
         }
     }
 }
 
-fn rested(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
+fn resume_watches(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(client) = world.node.systems.pores.clients.get_mut(from) else { return };
-    client.rest = None;
+    client.paused = None;
     for watch in &client.watches {
         // A pore that is not armed finds that at its next report, and pauses again.
         let _ = lp.modify(*watch, Interest::Read);
@@ -450,13 +456,13 @@ fn lifeline(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.node.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
     if system.pores.look_at_peer(id).is_ok() {
-        return vain(world, lp, from);
+        return spurious(world, lp, from);
     }
     // A socket that has hung up is always ready, so the watch ends; the pore keeps the state.
     if let Some(client) = system.clients.get_mut(from) {
         unwatch(lp, client);
     }
-    if matches!(look_at(world, from), Probe::Told) {
+    if matches!(check(world, from), Probe::Delivered) {
         arm_worker(world, lp);
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn serve(
     from: Communication,
     request: Request<'_>,
 ) {
-    let question = match request {
+    let store_request = match request {
         Request::Connect { kind, address } => {
             let address = (kind.0.to_vec(), address.0.to_vec());
             let answer = match world.node.systems.outlets.connect(from, address) {
@@ -35,35 +35,41 @@ pub(super) fn serve(
         Request::Close => return finished(world, lp, from),
         Request::Write { path, value, transaction } => {
             // The only payload without a terminating NUL.
-            Question::new(Type::Write, transaction, [path.0, &[0], value].concat())
+            StoreRequest::new(Type::Write, transaction, [path.0, &[0], value].concat())
         }
-        Request::Read { path, transaction } => Question::of(Type::Read, transaction, &[path.0]),
+        Request::Read { path, transaction } => StoreRequest::of(Type::Read, transaction, &[path.0]),
         Request::MakeDirectory { path, transaction } => {
-            Question::of(Type::MakeDirectory, transaction, &[path.0])
+            StoreRequest::of(Type::MakeDirectory, transaction, &[path.0])
         }
-        Request::Remove { path, transaction } => Question::of(Type::Remove, transaction, &[path.0]),
+        Request::Remove { path, transaction } => {
+            StoreRequest::of(Type::Remove, transaction, &[path.0])
+        }
         Request::Directory { path, transaction } => {
-            Question::of(Type::Directory, transaction, &[path.0])
+            StoreRequest::of(Type::Directory, transaction, &[path.0])
         }
         Request::GetPermissions { path, transaction } => {
-            Question::of(Type::GetPermissions, transaction, &[path.0])
+            StoreRequest::of(Type::GetPermissions, transaction, &[path.0])
         }
         Request::SetPermissions { path, permissions, transaction } => {
             let permissions = swapped(permissions.0.to_vec(), b' ', 0);
-            Question::of(Type::SetPermissions, transaction, &[path.0, &permissions])
+            StoreRequest::of(Type::SetPermissions, transaction, &[path.0, &permissions])
         }
         // Requests for watches and transaction starts are outside of transactions.
-        Request::Watch { path, token } => Question::of(Type::Watch, 0, &[path.0, token.0]),
-        Request::Unwatch { path, token } => Question::of(Type::Unwatch, 0, &[path.0, token.0]),
-        Request::Start => Question::of(Type::TransactionStart, 0, &[b""]),
-        Request::Commit { transaction } => Question::of(Type::TransactionEnd, transaction, &[b"T"]),
-        Request::Abort { transaction } => Question::of(Type::TransactionEnd, transaction, &[b"F"]),
+        Request::Watch { path, token } => StoreRequest::of(Type::Watch, 0, &[path.0, token.0]),
+        Request::Unwatch { path, token } => StoreRequest::of(Type::Unwatch, 0, &[path.0, token.0]),
+        Request::Start => StoreRequest::of(Type::TransactionStart, 0, &[b""]),
+        Request::Commit { transaction } => {
+            StoreRequest::of(Type::TransactionEnd, transaction, &[b"T"])
+        }
+        Request::Abort { transaction } => {
+            StoreRequest::of(Type::TransactionEnd, transaction, &[b"F"])
+        }
     };
     let outlets = &mut world.node.systems.outlets;
     let Some(address) = outlets.clients.get(from) else { return };
     let Some(shared) = outlets.shared.get_mut(address) else { return };
     let address = address.clone();
-    let answer = match ask(&mut shared.outlet, &question) {
+    let answer = match perform(&mut shared.outlet, &store_request) {
         Ok(result) => Response::Done { result: result.into() },
         Err(Failure::Store(name)) => Response::Failed { error: name.into_bytes().into() },
         Err(Failure::Line(_)) => Response::Failed { error: b"EIO".into() },
@@ -76,22 +82,22 @@ pub(super) fn serve(
 }
 
 /// A request to a store.
-struct Question {
+struct StoreRequest {
     kind: Type,
     transaction: u32,
     payload: Vec<u8>,
 }
 
-impl Question {
-    fn new(kind: Type, transaction: i64, payload: Vec<u8>) -> Question {
+impl StoreRequest {
+    fn new(kind: Type, transaction: i64, payload: Vec<u8>) -> StoreRequest {
         let transaction = u32::try_from(transaction).unwrap_or(u32::MAX);
-        Question { kind, transaction, payload }
+        StoreRequest { kind, transaction, payload }
     }
 
     /// A request of texts, each terminated by NUL.
-    fn of(kind: Type, transaction: i64, texts: &[&[u8]]) -> Question {
+    fn of(kind: Type, transaction: i64, texts: &[&[u8]]) -> StoreRequest {
         let payload = texts.iter().flat_map(|text| [*text, &[0]]).flatten().copied().collect();
-        Question::new(kind, transaction, payload)
+        StoreRequest::new(kind, transaction, payload)
     }
 }
 
@@ -101,8 +107,8 @@ fn swapped(mut list: Vec<u8>, from: u8, to: u8) -> Vec<u8> {
     list
 }
 
-fn ask(outlet: &mut Outlet, question: &Question) -> Result<Vec<u8>, Failure> {
-    let Question { kind, transaction, payload } = question;
+fn perform(outlet: &mut Outlet, store_request: &StoreRequest) -> Result<Vec<u8>, Failure> {
+    let StoreRequest { kind, transaction, payload } = store_request;
     let mut answer = outlet.request(*kind, *transaction, payload)?;
     match kind {
         Type::Read => {}
@@ -144,14 +150,14 @@ fn next(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
                 .first_waiting(&address)
             {
                 Some(whom) => next(world, lp, whom),
-                None => quiet(world, lp, &address),
+                None => stop_watch(world, lp, &address),
             });
         shared.watch = lp.watch(descriptor, Interest::Read, handlers).ok();
     }
 }
 
 /// No client waits for events: they stay in the socket.
-fn quiet(world: &mut Machine, lp: &mut Loop<Machine>, address: &Address) {
+fn stop_watch(world: &mut Machine, lp: &mut Loop<Machine>, address: &Address) {
     let shared = world.node.systems.outlets.shared.get_mut(address);
     if let Some(watch) = shared.and_then(|shared| shared.watch.take()) {
         lp.unwatch(watch);

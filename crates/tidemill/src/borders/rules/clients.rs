@@ -10,12 +10,12 @@ use tidemill_stdx::marks;
 
 use super::border::{Meaning, Relation};
 use super::queue::{Change, Delivery, Put};
-use super::state::{Client, Desk, RulesInterface};
+use super::state::{Client, RulesInterface, RulesServer};
 use crate::borders::inbox;
 use crate::borders::parameters::{self, emptied, fill};
 use crate::machine::Machine;
 
-impl Desk {
+impl RulesServer {
     pub(super) fn request(
         &mut self,
         machine: &mut Machine,
@@ -31,7 +31,7 @@ impl Desk {
             return;
         };
         let Some(border) = self.interfaces.get(interface) else { return };
-        if border.checked.is_heard() && self.open.get(name).is_none() {
+        if border.checked.has_changes() && self.open.get(name).is_none() {
             self.open.insert(name, Box::new(Client::new(interface)));
         }
         match border.checked.messages.get(message as usize) {
@@ -104,7 +104,7 @@ impl Desk {
             true => counters.inputs.add(1),
             false => counters.full.add(1),
         }
-        if !checked.is_heard() {
+        if !checked.has_changes() {
             self.open.remove(name);
         }
         self.answer(machine, (interface, name), &Meaning::Taken);
@@ -175,7 +175,7 @@ impl Desk {
 
     /// Passes a change to all clients of an interface: sends an event at once to a client that
     /// waits for one, and queues all else.
-    pub(super) fn tell(
+    pub(super) fn notify(
         &mut self,
         (machine, events): (&mut Machine, &Loop<Machine>),
         (interface, message): (usize, usize),
@@ -197,8 +197,8 @@ impl Desk {
         for (name, client) in self.open.iter_mut().filter(|(_, it)| it.interface == interface) {
             // Of the rows of a key only the turn's last change is delivered, which is not known
             // yet.
-            let may_hear = client.is_waiting && client.queue.is_empty();
-            if may_hear && key.is_none() && now.is_none() {
+            let is_ready = client.is_waiting && client.queue.is_empty();
+            if is_ready && key.is_none() && now.is_none() {
                 client.is_waiting = false;
                 now = Some(name);
                 continue;

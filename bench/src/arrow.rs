@@ -183,14 +183,14 @@ fn peers(
     };
     write().map_err(|error| error.to_string())?;
     let python = std::env::var_os("PYTHON").unwrap_or("python3".into());
-    if let Err(reason) = tool::said(Command::new(&python).arg("--version"), "python3") {
+    if let Err(reason) = tool::stdout_of(Command::new(&python).arg("--version"), "python3") {
         report.note(&format!("peers absent: {reason}"));
         return Ok(Vec::new());
     }
     let mut python = Command::new(python);
     python.arg(tool::source("python/columns.py")).arg(folder.join("set")).arg("bench.Telemetry");
     let output = python.arg(folder.join("stream")).arg(runs.to_string());
-    let output = tool::said(output, "python3");
+    let output = tool::stdout_of(output, "python3");
     let _ = std::fs::remove_dir_all(&folder);
     let output = output?;
     let mut seconds: Vec<(String, Vec<f64>)> = Vec::new();

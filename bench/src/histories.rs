@@ -139,7 +139,7 @@ fn porcupine() -> Result<std::path::PathBuf, String> {
     let program = tool::target("go-porcupine")?.join("go-porcupine");
     let mut build = Command::new("go");
     build.arg("build").arg("-o").arg(&program).arg(".").current_dir(tool::source("go-porcupine"));
-    tool::said(&mut build, "go")?;
+    tool::stdout_of(&mut build, "go")?;
     Ok(program)
 }
 

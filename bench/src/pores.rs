@@ -182,8 +182,8 @@ fn one(place: &Store, driver: &str, case: &Case) -> Result<Outcome, String> {
     let err = Box::new(notes.clone());
     let mut ended = None;
     let before = switches()?;
-    let (start, said) = (Instant::now(), Rc::new(Cell::new(None)));
-    let out = Box::new(Stamped { tape: data.clone(), at: said.clone() });
+    let (start, first_output) = (Instant::now(), Rc::new(Cell::new(None)));
+    let out = Box::new(Stamped { tape: data.clone(), at: first_output.clone() });
     let measured = measured(|| {
         ended = Some(
             prepared.run(Console::new(Form::Text, out, err)).map_err(|error| error.to_string())?,
@@ -200,8 +200,8 @@ fn one(place: &Store, driver: &str, case: &Case) -> Result<Outcome, String> {
     place.check(case)?;
     let ended = ended.ok_or("it has not run")?;
     let late_ms = ended.timer_late_max.as_secs_f64() * 1e3;
-    let said: Instant = said.get().ok_or("it has said nothing")?;
-    let wall_s = (said - start).as_secs_f64();
+    let first_output: Instant = first_output.get().ok_or("it has said nothing")?;
+    let wall_s = (first_output - start).as_secs_f64();
     let component_bytes = ended.components.map_or(0, |components| components.peak_bytes);
     Ok(Outcome { measured, wall_s, late_ms, sleeps, cuts, component_bytes })
 }
@@ -345,8 +345,8 @@ fn round_trip(extent: Extent, report: &mut Report) -> Result<(), String> {
         for _ in 0..runs {
             figures[0].push(ours(&peer, count, waiting)?);
             let words = ["both", &count.to_string(), waiting.peer_ns()];
-            let said = tool::said(Command::new(&peer).args(words), "c")?;
-            let text = said.trim();
+            let printed = tool::stdout_of(Command::new(&peer).args(words), "c")?;
+            let text = printed.trim();
             figures[1].push(text.parse().map_err(|_| format!("c says `{text}`"))?);
         }
         let case = match waiting {

@@ -33,7 +33,7 @@ pub fn target(name: &str) -> Result<PathBuf, String> {
 pub fn cc(program: &Path, path: &str, flags: &[&str]) -> Result<(), String> {
     let mut build = Command::new("cc");
     build.args(["-O2", "-o"]).arg(program).arg(source(path)).args(flags);
-    said(&mut build, "the C compiler").map(drop)
+    stdout_of(&mut build, "the C compiler").map(drop)
 }
 
 /// A program in C with upb, from the source package of Protocol Buffers for Python, which contains
@@ -54,7 +54,7 @@ pub fn upb(name: &str, path: &str) -> Result<PathBuf, String> {
     for folder in ["google", "upb", "utf8_range"] {
         c_sources(&sources.join(folder), &mut build)?;
     }
-    said(build.arg("-lm"), "the C compiler")?;
+    stdout_of(build.arg("-lm"), "the C compiler")?;
     Ok(program)
 }
 
@@ -80,7 +80,7 @@ pub fn cargo(name: &str) -> Result<PathBuf, String> {
     let target = target(name)?;
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     build.args(["build", "--release", "--locked", "--quiet", "--target-dir"]).arg(&target);
-    said(build.current_dir(source(name)), "cargo")?;
+    stdout_of(build.current_dir(source(name)), "cargo")?;
     Ok(target.join("release"))
 }
 
@@ -88,7 +88,7 @@ pub fn cargo(name: &str) -> Result<PathBuf, String> {
 ///
 /// # Errors
 /// It is not installed, or fails.
-pub fn said(command: &mut Command, name: &str) -> Result<String, String> {
+pub fn stdout_of(command: &mut Command, name: &str) -> Result<String, String> {
     Ok(text(&output(command, name)?.stdout))
 }
 
@@ -96,7 +96,7 @@ pub fn said(command: &mut Command, name: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// It is not installed, or fails.
-pub fn said_all(command: &mut Command, name: &str) -> Result<String, String> {
+pub fn all_output_of(command: &mut Command, name: &str) -> Result<String, String> {
     let output = output(command, name)?;
     Ok(text(&output.stdout) + &text(&output.stderr))
 }
@@ -109,9 +109,9 @@ fn output(command: &mut Command, name: &str) -> Result<Output, String> {
     if output.status.success() {
         return Ok(output);
     }
-    let said = text(&output.stderr);
-    let said = said.lines().next().unwrap_or("it says nothing");
-    Err(format!("{name} fails ({}): {said}", output.status))
+    let reason = text(&output.stderr);
+    let reason = reason.lines().next().unwrap_or("it says nothing");
+    Err(format!("{name} fails ({}): {reason}", output.status))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -123,11 +123,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_or_fails_is_said() {
-        let missing = said(&mut Command::new("tidemill-no-such-tool"), "tool");
+    fn missing_and_failing_tools_are_reported() {
+        let missing = stdout_of(&mut Command::new("tidemill-no-such-tool"), "tool");
         assert_eq!(missing, Err("tool is not installed".to_owned()));
         let program = std::env::current_exe().expect("this test");
-        let failed = said(Command::new(program).arg("--no-such-option"), "test");
+        let failed = stdout_of(Command::new(program).arg("--no-such-option"), "test");
         assert!(failed.is_err_and(|text| text.starts_with("test fails (")));
     }
 }

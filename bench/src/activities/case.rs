@@ -165,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn the_sieve_has_the_work_that_documents_say() {
+    fn the_sieve_has_the_documented_work() {
         assert_eq!(messages(1000), 15_788);
         assert_eq!(messages(10_000), 777_860);
         assert_eq!(messages(100_000), 46_324_069);
     }
 
     #[test]
-    fn results_are_what_mathematics_says() {
+    fn results_are_mathematically_correct() {
         let expected = |bench: Bench| bench.cases().iter().map(Case::expected).collect::<Vec<_>>();
         assert_eq!(expected(Bench::Ring), [1_000_000, 10_000_000, 100_000_000]);
         assert_eq!(expected(Bench::Sieve), [168, 1229, 9592]);

@@ -67,7 +67,7 @@ fn build_go(folders: &Folders) -> Result<Vec<Start>, String> {
     if folders.stale(&program)? {
         let mut build = Command::new("go");
         build.args(["build", "-o"]).arg(&program).arg(".").current_dir(&folders.source);
-        tool::said_all(&mut build, "go")?;
+        tool::all_output_of(&mut build, "go")?;
     }
     let one = vec![("GOMAXPROCS", "1".to_owned())];
     Ok(vec![Start::new("go", &program, &[], Vec::new()), Start::new("go-1", &program, &[], one)])
@@ -87,7 +87,7 @@ fn erlang(folders: &Folders) -> Result<Vec<Start>, String> {
     if folders.stale(&folders.target.join("activities.beam"))? {
         let mut build = Command::new("erlc");
         build.arg("-o").arg(&folders.target).arg(folders.source.join("activities.erl"));
-        tool::said_all(&mut build, "erlc")?;
+        tool::all_output_of(&mut build, "erlc")?;
     }
     let target = folders.target.to_string_lossy();
     let start = |who, threads: usize| {
@@ -111,8 +111,9 @@ fn java(folders: &Folders) -> Result<Vec<Start>, String> {
         .find_map(|java| {
             // java.version = 21.0.8
             let mut show = Command::new(&java);
-            let text = tool::said_all(show.args(["-XshowSettings:properties", "-version"]), "java")
-                .ok()?;
+            let text =
+                tool::all_output_of(show.args(["-XshowSettings:properties", "-version"]), "java")
+                    .ok()?;
             let version = text.lines().find_map(|line| line.trim().strip_prefix("java.version = "));
             let major = version?.split(['.', '-']).next()?.parse::<u32>().ok()?;
             Some((java, major))
@@ -126,7 +127,7 @@ fn java(folders: &Folders) -> Result<Vec<Start>, String> {
             let mut build = Command::new(javac);
             build.arg("-d").arg(&folders.target).arg(folders.source.join("Peer.java"));
             // Every runtime with virtual threads supports this release.
-            tool::said_all(build.args(["--release", "17"]), "javac")
+            tool::all_output_of(build.args(["--release", "17"]), "javac")
         });
         let mut built: Vec<_> = built.collect();
         if !built.iter().any(Result::is_ok) {
@@ -197,7 +198,7 @@ impl Start {
         command.args(&self.arguments).arg(bench);
         command.args(parameters.iter().map(u64::to_string));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        tool::said_all(&mut command, self.who)
+        tool::all_output_of(&mut command, self.who)
     }
 }
 

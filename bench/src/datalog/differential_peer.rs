@@ -37,10 +37,10 @@ impl Differential {
     fn figures(&self, workload: &Workload, files: &Files) -> Result<Vec<Vec<f64>>, String> {
         let mut command = Command::new(&self.0);
         command.args([workload.rules.name(), workload.keys.name()]).arg(files.folder());
-        let said = tool::said(&mut command, "differential dataflow")?;
+        let printed = tool::stdout_of(&mut command, "differential dataflow")?;
         let figures = |line: &str| line.split(' ').map(|word| word.parse().ok()).collect();
-        let lines: Option<Vec<Vec<f64>>> = said.lines().map(figures).collect();
-        lines.ok_or_else(|| format!("differential dataflow says `{said}`"))
+        let lines: Option<Vec<Vec<f64>>> = printed.lines().map(figures).collect();
+        lines.ok_or_else(|| format!("differential dataflow says `{printed}`"))
     }
 
     /// Runs to the fixed point.

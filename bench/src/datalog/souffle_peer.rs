@@ -15,7 +15,7 @@ use crate::tool;
 /// # Errors
 /// It is not.
 pub fn installed() -> Result<(), String> {
-    tool::said(Command::new("souffle").arg("--version"), "souffle").map(drop)
+    tool::stdout_of(Command::new("souffle").arg("--version"), "souffle").map(drop)
 }
 
 pub fn run(workload: &Workload, files: &Files) -> Result<Option<Found>, String> {
@@ -25,17 +25,20 @@ pub fn run(workload: &Workload, files: &Files) -> Result<Option<Found>, String> 
         (folder.join(format!("{}.dl", workload.name)), folder.join(workload.name));
     if !fs::read_to_string(&source).is_ok_and(|old| old == text) || !program.exists() {
         fs::write(&source, &text).map_err(|error| format!("{}: {error}", source.display()))?;
-        tool::said_all(Command::new("souffle").arg("-o").arg(&program).arg(&source), "souffle")?;
+        tool::all_output_of(
+            Command::new("souffle").arg("-o").arg(&program).arg(&source),
+            "souffle",
+        )?;
     }
     // The shell reports the times of its children.
     let mut command = Command::new("sh");
     command.args(["-c", "\"$0\" -F \"$1\"; times"]).arg(&program).arg(files.folder());
-    let said = tool::said(&mut command, "the program of souffle")?;
-    let mut sizes = said.lines().filter_map(|line| line.split_once('\t')?.1.parse().ok());
+    let printed = tool::stdout_of(&mut command, "the program of souffle")?;
+    let mut sizes = printed.lines().filter_map(|line| line.split_once('\t')?.1.parse().ok());
     let (Some(tuples), Some(door_s)) =
-        (sizes.next_back(), said.lines().next_back().and_then(seconds))
+        (sizes.next_back(), printed.lines().next_back().and_then(seconds))
     else {
-        return Err(format!("the program of souffle says `{said}`"));
+        return Err(format!("the program of souffle says `{printed}`"));
     };
     Ok(Some(Found { tuples, bytes: None, cpu_s: None, door_s }))
 }

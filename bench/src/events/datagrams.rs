@@ -185,15 +185,15 @@ impl Peer {
         let mut command = Command::new(&self.program);
         command.arg(&self.set).arg(&self.datagrams);
         command.args([bursts.to_string(), BURST.to_string()]);
-        let said = tool::said(&mut command, "upb-c")?;
+        let printed = tool::stdout_of(&mut command, "upb-c")?;
         let count = bursts * BURST;
         let sum: u64 = (0..count).map(|number| number % ROWS as u64).sum();
-        let mut words = said.split_whitespace();
+        let mut words = printed.split_whitespace();
         let seconds = words.next().and_then(|word| word.parse::<f64>().ok());
         let results: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
         match seconds {
             Some(seconds) if results == [count, sum] => Ok(count as f64 / seconds),
-            _ => Err(format!("upb-c says `{}`, not {count} {sum}", said.trim())),
+            _ => Err(format!("upb-c says `{}`, not {count} {sum}", printed.trim())),
         }
     }
 }

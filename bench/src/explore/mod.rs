@@ -142,13 +142,13 @@ impl Case {
             Case::Commit(size) => command.args(["commit", &size.to_string()]),
             Case::Paxos(ballots) => command.args(["paxos", &ballots.to_string()]),
         };
-        let said = tool::said(&mut command, "stateright")?;
-        let words: Vec<f64> = said.split_whitespace().filter_map(|it| it.parse().ok()).collect();
+        let printed = tool::stdout_of(&mut command, "stateright")?;
+        let words: Vec<f64> = printed.split_whitespace().filter_map(|it| it.parse().ok()).collect();
         match words[..] {
             [distinct, cpu_s, peak_bytes] => {
                 Ok(Taken { distinct: distinct as u64, cpu_s, peak_bytes })
             }
-            _ => Err(format!("stateright says {said}")),
+            _ => Err(format!("stateright says {printed}")),
         }
     }
 }

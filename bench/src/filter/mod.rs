@@ -139,7 +139,7 @@ impl Peer {
     fn run(&self, expression: &str, passes: usize, packets: usize) -> Result<(f64, usize), String> {
         let mut command = Command::new(&self.program);
         command.arg(&self.capture).arg(expression).arg(passes.to_string());
-        let text = tool::said(&mut command, "libpcap")?;
+        let text = tool::stdout_of(&mut command, "libpcap")?;
         let mut words = text.split_whitespace();
         let mut word = || words.next().ok_or_else(|| format!("libpcap says `{text}`"));
         let seconds: f64 = word()?.parse().map_err(|_| format!("libpcap says `{text}`"))?;

@@ -177,7 +177,7 @@ impl Case<'_> {
         std::fs::write(&file, self.text).map_err(|error| error.to_string())?;
         let mut command = Command::new(peer);
         command.arg(&file).arg(self.rounds.to_string()).arg(runs.to_string());
-        let output = tool::said(&mut command, "the peers");
+        let output = tool::stdout_of(&mut command, "the peers");
         let _ = std::fs::remove_file(&file);
         let rows = output?;
         let read = |line: &str| {

@@ -65,10 +65,12 @@ impl Peer {
     /// # Errors
     /// The missing program.
     pub fn is_there(&self) -> Result<(), String> {
-        tool::said(Command::new("bash").args(["-c", "true"]), "bash")?;
+        tool::stdout_of(Command::new("bash").args(["-c", "true"]), "bash")?;
         let mut look = Command::new("bash");
         look.args(["-c", &format!("command -v {}", self.name)]);
-        tool::said(&mut look, self.name).map(drop).map_err(|_| "it is not installed".to_owned())
+        tool::stdout_of(&mut look, self.name)
+            .map(drop)
+            .map_err(|_| "it is not installed".to_owned())
     }
 
     /// CPU seconds for a capture.
@@ -79,8 +81,8 @@ impl Peer {
         let truth = &capture.truth;
         let others = if self.others == Others::Counted { truth.others } else { 0 };
         let expected = truth.packets + others;
-        let (cpu_s, said) = self.run(&capture.file(), capture.folder())?;
-        let seen = self.seen(&said, capture.folder())?;
+        let (cpu_s, printed) = self.run(&capture.file(), capture.folder())?;
+        let seen = self.seen(&printed, capture.folder())?;
         if seen != expected {
             return Err(format!("it has seen {seen} packets of {expected}"));
         }
@@ -99,30 +101,30 @@ impl Peer {
         let script = format!("TIMEFORMAT=$'\\ncpu %U %S'; time timeout 600 {} 2>&1", self.command);
         let mut command = Command::new("bash");
         command.args(["-c", &script]).env("IN", input).env("LC_ALL", "C").current_dir(&out);
-        let said = tool::said_all(&mut command, self.name)?;
-        let times = said.lines().rev().find_map(|line| line.strip_prefix("cpu "));
+        let printed = tool::all_output_of(&mut command, self.name)?;
+        let times = printed.lines().rev().find_map(|line| line.strip_prefix("cpu "));
         let times = times.and_then(|line| line.split_once(' '));
         match times.map(|(user, system)| (user.parse::<f64>(), system.trim().parse::<f64>())) {
-            Some((Ok(user), Ok(system))) => Ok((user + system, said)),
-            _ => Err(format!("no times in `{said}`")),
+            Some((Ok(user), Ok(system))) => Ok((user + system, printed)),
+            _ => Err(format!("no times in `{printed}`")),
         }
     }
 
     /// The number of packets that it reports.
-    fn seen(&self, said: &str, folder: &Path) -> Result<u64, String> {
+    fn seen(&self, printed: &str, folder: &Path) -> Result<u64, String> {
         let counted;
-        let said = match self.count {
+        let printed = match self.count {
             Count::Racount => {
                 let mut count = Command::new("racount");
                 count.arg("-r").arg(folder.join("argus/argus.out"));
-                counted = tool::said(&mut count, "racount")?;
+                counted = tool::stdout_of(&mut count, "racount")?;
                 // Records come first.
                 counted.split_whitespace().skip_while(|word| *word != "sum").nth(2)
             }
-            Count::Printed(before) => said.split(before).nth(1),
+            Count::Printed(before) => printed.split(before).nth(1),
         };
         let digits: String =
-            said.unwrap_or_default().chars().take_while(char::is_ascii_digit).collect();
+            printed.unwrap_or_default().chars().take_while(char::is_ascii_digit).collect();
         digits.parse().map_err(|_| "it does not say how many packets there were".to_owned())
     }
 }

@@ -67,19 +67,19 @@ impl Variant {
     /// It does not run, or its counts differ.
     pub fn measure(self, capture: &Capture, place: Isolation) -> Result<Measurement, String> {
         let folder = capture.folder();
-        let said = match place {
+        let printed = match place {
             Isolation::Inside => self.run(folder)?,
             Isolation::Process => {
                 let own = std::env::current_exe().map_err(|error| error.to_string())?;
                 let mut command = Command::new(own);
                 command.args(["measure", "mixed", &self.cuts().to_string()]).arg(folder);
-                tool::said(&mut command, "the program")?
+                tool::stdout_of(&mut command, "the program")?
             }
         };
-        let mut words = said.splitn(3, ' ');
+        let mut words = printed.splitn(3, ' ');
         let mut number = || words.next().and_then(|word| word.parse::<f64>().ok());
         let (Some(cpu_s), Some(peak_bytes)) = (number(), number()) else {
-            return Err(format!("it says `{said}`"));
+            return Err(format!("it says `{printed}`"));
         };
         let (found, made) = (words.next().unwrap_or_default().trim(), capture.truth.line());
         if self == Variant::Whole && found != made {

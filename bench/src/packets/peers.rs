@@ -31,7 +31,8 @@ impl Peers {
             }
         };
         let c = there("c", build());
-        let luajit = tool::said(Command::new("luajit").arg("-v"), "luajit").map(|_| PathBuf::new());
+        let luajit =
+            tool::stdout_of(Command::new("luajit").arg("-v"), "luajit").map(|_| PathBuf::new());
         Peers { c, luajit: there("luajit", luajit).is_some() }
     }
 
@@ -92,7 +93,7 @@ impl Drop for Peers {
 }
 
 fn figures(command: &mut Command, name: &str) -> Result<(f64, u64), String> {
-    let text = tool::said(command, name)?;
+    let text = tool::stdout_of(command, name)?;
     let (seconds, count) = text.trim().split_once(' ').unwrap_or_default();
     match (seconds.parse(), count.parse()) {
         (Ok(seconds), Ok(count)) => Ok((seconds, count)),

@@ -75,7 +75,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
                 all.push(both);
             }
         }
-        tell(own, rounds, &all, report);
+        report_phases(own, rounds, &all, report);
     }
     Ok(())
 }
@@ -112,7 +112,7 @@ impl Both {
 }
 
 /// Reports the phases over all their rounds.
-fn tell(own: Own, rounds: usize, all: &[Vec<Both>], report: &mut Report) {
+fn report_phases(own: Own, rounds: usize, all: &[Vec<Both>], report: &mut Report) {
     let medians = |figure: fn(&Both) -> f64| -> Vec<f64> {
         all.iter().map(|rounds| median(rounds.iter().map(figure).collect())).collect()
     };

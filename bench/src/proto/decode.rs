@@ -21,7 +21,7 @@ use crate::extent::Extent;
 use crate::report::Report;
 
 /// Decodes into a new sink, and returns it.
-fn told<S: for<'a> Sink<'a> + Default>(
+fn decoded<S: for<'a> Sink<'a> + Default>(
     decoder: &Decoder<'_>,
     message: MessageId,
     bytes: &[u8],
@@ -50,7 +50,7 @@ pub fn run(case: &Case, extent: Extent, peers: &Peers, report: &mut Report) -> R
     let (native, check, select) =
         (table.native(&native), table.native(&check), picky.native(&select));
     for (one, other) in [(table, native), (picky, select)] {
-        if told::<Sum>(&one, *message, bytes)? != told::<Sum>(&other, *message, bytes)? {
+        if decoded::<Sum>(&one, *message, bytes)? != decoded::<Sum>(&other, *message, bytes)? {
             return Err(format!("{}: the decoders tell different things", case.name));
         }
     }
@@ -65,7 +65,7 @@ pub fn run(case: &Case, extent: Extent, peers: &Peers, report: &mut Report) -> R
                 result.is_ok()
             })?;
             let tables = if who == "tidemill-select" { &picky } else { &table };
-            if sink != told::<Latest>(tables, *message, bytes)? {
+            if sink != decoded::<Latest>(tables, *message, bytes)? {
                 return Err(format!("{who}: other values"));
             }
         }

@@ -113,7 +113,7 @@ impl Peer {
         if !floor {
             command.arg(if what == What::Encode { "encode" } else { "decode" });
         }
-        let text = tool::said(&mut command, self.name)?;
+        let text = tool::stdout_of(&mut command, self.name)?;
         let wrong = || format!("{} says `{text}`", self.name);
         let (seconds, found) = text.trim().split_once(' ').ok_or_else(wrong)?;
         let expected = if floor { tags(&case.bytes) } else { case.bytes.len() };
@@ -146,14 +146,14 @@ fn rust_proto(features: &[&str], name: &str) -> Result<PathBuf, String> {
     let target = tool::target(name)?;
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     build.args(["build", "--release", "--locked", "--quiet", "--target-dir"]).arg(&target);
-    tool::said(build.args(features).current_dir(tool::source("rust-proto")), "cargo")?;
+    tool::stdout_of(build.args(features).current_dir(tool::source("rust-proto")), "cargo")?;
     Ok(target.join("release/tidemill-bench-rust-proto"))
 }
 
 /// The Python that has the package.
 fn upb_python() -> Result<PathBuf, String> {
     let python = PathBuf::from(std::env::var_os("PYTHON").unwrap_or("python3".into()));
-    tool::said(Command::new(&python).args(["-c", "import google.protobuf"]), "python3")?;
+    tool::stdout_of(Command::new(&python).args(["-c", "import google.protobuf"]), "python3")?;
     Ok(python)
 }
 
@@ -162,13 +162,13 @@ fn cpp_proto() -> Result<PathBuf, String> {
     let mut write = Command::new("protoc");
     write.arg(flag("--descriptor_set_in=", &data("google_messages.fds")));
     write.arg(flag("--cpp_out=", &target)).arg("google_messages.proto");
-    tool::said(&mut write, "protoc")?;
+    tool::stdout_of(&mut write, "protoc")?;
     let program = target.join("cpp-proto");
     let mut build = Command::new("g++");
     build.args(["-O2", "-DNDEBUG", "-march=native", "-I"]).arg(&target).arg("-o").arg(&program);
     build.arg(tool::source("cpp-proto").join("main.cc")).arg(target.join("google_messages.pb.cc"));
     build.args(["-lprotobuf", "-lpthread"]);
-    tool::said(&mut build, "the C++ compiler")?;
+    tool::stdout_of(&mut build, "the C++ compiler")?;
     Ok(program)
 }
 
@@ -182,6 +182,6 @@ fn go_proto() -> Result<PathBuf, String> {
     let program = tool::target("go-proto")?.join("go-proto");
     let mut build = Command::new("go");
     build.arg("build").arg("-o").arg(&program).arg(".").current_dir(tool::source("go-proto"));
-    tool::said(&mut build, "go")?;
+    tool::stdout_of(&mut build, "go")?;
     Ok(program)
 }

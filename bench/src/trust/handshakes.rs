@@ -66,9 +66,9 @@ fn rate(count: u64, decoys: usize) -> Result<f64, String> {
         pairs.map(|(name, client)| u64::from(shake(name, client, &mut server))).sum::<u64>()
     });
     let made = server.count(Count::Handshakes);
-    let asked = server.count(Count::CookieSent);
-    if arrived != count || made != count || (decoys > 0) != (asked == count) {
-        return Err(format!("{arrived} contents, {made} handshakes, {asked} cookies of {count}"));
+    let cookies = server.count(Count::CookieSent);
+    if arrived != count || made != count || (decoys > 0) != (cookies == count) {
+        return Err(format!("{arrived} contents, {made} handshakes, {cookies} cookies of {count}"));
     }
     Ok(count as f64 / cpu_s)
 }

@@ -59,11 +59,11 @@ fn datagrams(
         ours.into_iter().zip(&mut rates[0]).for_each(|(rate, rates)| rates.push(rate));
         if let Some(peer) = peer {
             let words = [seal.name(), &bytes.to_string(), &bursts.to_string(), &BURST.to_string()];
-            let said = tool::said(Command::new(peer).args(words), "c")?;
+            let printed = tool::stdout_of(Command::new(peer).args(words), "c")?;
             let theirs: Vec<f64> =
-                said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+                printed.split_whitespace().filter_map(|word| word.parse().ok()).collect();
             if theirs.len() != 2 {
-                return Err(format!("c says `{}`", said.trim()));
+                return Err(format!("c says `{}`", printed.trim()));
             }
             theirs.into_iter().zip(&mut rates[1]).for_each(|(rate, rates)| rates.push(rate));
         }

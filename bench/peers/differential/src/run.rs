@@ -49,7 +49,7 @@ fn pass<D: differential_dataflow::Data>(
     worker.step_while(|| count.probe.less_than(&next));
 }
 
-fn said(count: &Count, began: f64, read: f64) {
+fn report(count: &Count, began: f64, read: f64) {
     let now = cpu_s();
     println!("{} {} {}", count.tuples.get(), now - read, now - began);
 }
@@ -86,7 +86,7 @@ where
         });
         edges.into_iter().for_each(|edge| input.insert(edge));
         pass(worker, &mut [&mut input], &count);
-        said(&count, began, start);
+        report(&count, began, start);
         if let Some(changes) = changes {
             change(worker, &mut input, &count, &changes);
         }
@@ -139,7 +139,7 @@ pub fn same_generation(folder: &Folder) {
         });
         edges.into_iter().for_each(|edge| input.insert(edge));
         pass(worker, &mut [&mut input], &count);
-        said(&count, began, start);
+        report(&count, began, start);
     });
 }
 
@@ -161,7 +161,7 @@ pub fn points_to(folder: &Folder) {
             pairs.into_iter().for_each(|pair| input.insert(pair));
         }
         pass(worker, &mut inputs.each_mut(), &count);
-        said(&count, began, start);
+        report(&count, began, start);
     });
 }
 
@@ -177,6 +177,6 @@ pub fn shortest(folder: &Folder) {
         });
         arcs.iter().for_each(|row| input.insert((row[0], (row[1], row[2]))));
         pass(worker, &mut [&mut input], &count);
-        said(&count, began, start);
+        report(&count, began, start);
     });
 }

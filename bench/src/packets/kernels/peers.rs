@@ -37,7 +37,7 @@ impl Program {
     fn run(&self, kernel: u32, times: u64) -> Result<(f64, Came), String> {
         let mut command = Command::new(&self.program);
         command.arg(&self.capture).args([kernel.to_string(), times.to_string()]);
-        let text = tool::said(&mut command, "the program")?;
+        let text = tool::stdout_of(&mut command, "the program")?;
         let wrong = || format!("it says `{}`", text.trim());
         let words: Vec<&str> = text.split_whitespace().collect();
         let [figure, packets, digest] = words[..] else { return Err(wrong()) };

@@ -297,9 +297,8 @@ mod tests {
         assert_eq!(cues[2].action, CueAction::Crash(vec![1]));
         let groups = vec![vec![0], vec![1, 2]];
         assert_eq!(cues[3].action, CueAction::Partition(groups, Direction::Both));
-        assert!(
-            matches!(&cues[4].action, CueAction::Expect { rows, living: true, .. } if rows.len() == 3)
-        );
+        let CueAction::Expect { rows, living: true, .. } = &cues[4].action else { panic!("rows") };
+        assert_eq!(rows.len(), 3);
         assert_eq!(cues[4].place, "t.sim:5:1");
     }
 

@@ -828,3 +828,26 @@ fn a_program_changes_its_tables_as_a_whole_or_not_at_all() {
     both.configure(&graph_of(&graph.replace("counter lost;", "counter lost; counter more;")));
     assert_eq!(marked(&mut both, 1), [9, 9]);
 }
+
+#[test]
+fn numbers_have_64_bits() {
+    let program = "app P {
+        ports { input in; output out; output other; }
+        state hash = 0xCBF29CE484222325;
+        counter wrong;
+        on packet(in) {
+            hash = (hash ^ byte(0)) * 0x100000001B3;
+            if hash != 0xAF63DC4C8601EC8C { count wrong; }
+            if 0xFFFF_FFFF_FFFF_FFFF != -1 || 18446744073709551615 != ~0 { count wrong; }
+            if -0x8000000000000000 != 0x8000000000000000 || length -0x8000000000000000 == length {
+                count wrong;
+            }
+            send out;
+        }
+    }";
+    // The hash FNV-1a of "a".
+    let (both, kept) = run(program, &[vec![b'a'; 60]]);
+    assert_eq!(kept.len(), 1);
+    let counts = both.compiled.app_stats("one").expect("it runs");
+    assert!(counts.contains(&("wrong".to_owned(), 0)), "{counts:?}");
+}

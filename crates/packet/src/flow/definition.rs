@@ -292,7 +292,7 @@ impl Parser<'_> {
         match *self.kind() {
             TokenKind::Integer(number) if number >= 0 => {
                 self.advance();
-                Some(number.cast_unsigned())
+                Some(number as u64)
             }
             _ => {
                 self.expected(what, help);
@@ -529,8 +529,8 @@ impl Parser<'_> {
             self.spend(parts)?;
             let at = self.at;
             match self.tokens[at].kind {
-                TokenKind::Integer(number) => {
-                    self.tokens[at].kind = TokenKind::Integer(number.wrapping_neg());
+                Kind::Integer(number) => {
+                    self.tokens[at].kind = Kind::Integer(-number);
                     self.tokens[at].start += 1;
                 }
                 _ => self.advance(),
@@ -549,7 +549,8 @@ impl Parser<'_> {
         let kind = match self.kind().clone() {
             TokenKind::Integer(number) => {
                 self.advance();
-                ExprKind::Number(number.cast_unsigned())
+                // One with a sign is what is left modulo 2^64.
+                ExprKind::Number(number as u64)
             }
             TokenKind::Text(text) => match address(&text) {
                 Some(number) => {

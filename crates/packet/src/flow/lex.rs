@@ -13,8 +13,9 @@ pub enum TokenKind {
     Parameter,
     /// `#include`, `#define` and whatever else begins so.
     Directive,
-    /// Digits, or `0x` and hexadecimal ones, perhaps with `_` between and `-` before.
-    Integer(i64),
+    /// Digits, or `0x` and hexadecimal ones, perhaps with `_` between and `-` before; of 64 bits,
+    /// with a sign or without.
+    Integer(i128),
     /// With a point or an exponent.
     Double(f64),
     /// In quotes; here without them and with its escapes replaced.
@@ -242,7 +243,9 @@ fn number(text: &str) -> Result<TokenKind, BadNumber> {
         None => (digits, 10),
     };
     let magnitude = whole(digits, radix)?;
-    let value =
-        if negative { 0_i64.checked_sub_unsigned(magnitude) } else { magnitude.try_into().ok() };
-    value.map(TokenKind::Integer).ok_or(BadNumber::TooLarge)
+    if negative && 0_i64.checked_sub_unsigned(magnitude).is_none() {
+        return Err(BadNumber::TooLarge);
+    }
+    let magnitude = i128::from(magnitude);
+    Ok(Kind::Integer(if negative { -magnitude } else { magnitude }))
 }

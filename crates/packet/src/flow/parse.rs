@@ -334,12 +334,19 @@ impl Parser<'_> {
 
     pub(super) fn value(&mut self, depth: u32) -> Option<Written> {
         let value = match self.kind().clone() {
-            TokenKind::Integer(integer) => Written::Literal(Value::Integer(integer)),
-            TokenKind::Double(double) => Written::Literal(Value::Double(double)),
-            TokenKind::Text(text) => Written::Literal(Value::Text(text)),
-            TokenKind::Name if self.source() == "true" => Written::Literal(Value::Bool(true)),
-            TokenKind::Name if self.source() == "false" => Written::Literal(Value::Bool(false)),
-            TokenKind::Parameter => {
+            Kind::Integer(integer) => match i64::try_from(integer) {
+                Ok(integer) => Written::Literal(Value::Integer(integer)),
+                Err(_) => {
+                    let help = format!("values of a config are {} at most", i64::MAX);
+                    self.expected("a smaller number", &help);
+                    return None;
+                }
+            },
+            Kind::Double(double) => Written::Literal(Value::Double(double)),
+            Kind::Text(text) => Written::Literal(Value::Text(text)),
+            Kind::Name if self.source() == "true" => Written::Literal(Value::Bool(true)),
+            Kind::Name if self.source() == "false" => Written::Literal(Value::Bool(false)),
+            Kind::Parameter => {
                 let text = self.source()[1..].to_owned();
                 Written::Parameter(Word { text, span: self.span() })
             }

@@ -3,14 +3,16 @@
 
 use std::net::Ipv4Addr;
 
+use tidemill_diag::Span;
+
 use super::code::ast::Word;
 use super::code::ast::{
     AfterDef, Definition, Expr, ExprKind, HeaderDef, KeyDef, MeterDef, MeterUnit, On, PortDef,
     Statement, WordDef,
 };
-use super::lex::TokenKind;
-use super::parse::{Parser, Written};
-use crate::app::Direction;
+use super::lex::Kind;
+use super::parse::Parser;
+use crate::app::{Direction, Value};
 
 /// Blocks within blocks.
 const BLOCKS_MAX: u32 = 64;
@@ -40,6 +42,27 @@ const OPERATORS: [(&str, u32); 18] = [
     ("%", 9),
 ];
 
+/// A literal.
+pub(super) enum Literal {
+    /// Of 64 bits, with a sign or without.
+    Integer(i128),
+    Double(f64),
+    Text(String),
+    Bool(bool),
+}
+
+impl Literal {
+    /// As a value of a config; nothing if it is too large.
+    fn value(self) -> Option<Value> {
+        Some(match self {
+            Literal::Integer(integer) => Value::Integer(integer.try_into().ok()?),
+            Literal::Double(double) => Value::Double(double),
+            Literal::Text(text) => Value::Text(text),
+            Literal::Bool(truth) => Value::Bool(truth),
+        })
+    }
+}
+
 impl Parser<'_> {
     /// Whether a definition begins here: `app Name`.
     pub(super) fn begins_definition(&self) -> bool {
@@ -48,7 +71,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn definition(&mut self) -> Option<Definition> {
-        let start = self.token().start as usize;
+        let first = self.at;
         self.advance();
         let name = self.name("the name of the app type", "write `app Name { ... }`")?;
         let mut made = Definition {
@@ -61,6 +84,7 @@ impl Parser<'_> {
             meters: Vec::new(),
             handlers: Vec::new(),
             source: String::new(),
+            parameters: Vec::new(),
         };
         if self.takes(&TokenKind::Mark('(')) {
             self.key_definitions(&mut made.keys);
@@ -76,12 +100,58 @@ impl Parser<'_> {
                 self.recover_statement(before);
             }
         }
-        let end = self.tokens[self.at - 1].end as usize;
-        self.text[start..end].clone_into(&mut made.source);
+        self.finish_definition(first, &mut made);
         Some(made)
     }
 
-    /// Behind an error parsing continues behind the keys.
+    /// Its source and parameters: those of the tokens from `first` on.
+    fn finish_definition(&mut self, first: usize, made: &mut Definition) {
+        let tokens = &self.tokens[first..self.at];
+        let mut written = tokens.first().map_or(0, |token| token.start as usize);
+        let end = tokens.last().map_or(written, |token| token.end as usize);
+        for token in tokens.iter().filter(|token| token.kind == Kind::Parameter) {
+            let (start, end) = (token.start as usize, token.end as usize);
+            let name = &self.text[start + 1..end];
+            match self.values.and_then(|values| values.get(name)) {
+                Some(value) => {
+                    made.source += &self.text[written..start];
+                    made.source += &value.to_string();
+                    written = end;
+                }
+                None => {
+                    let span = Span { start: token.start, end: token.end, ..self.span() };
+                    made.parameters.push(Word { text: name.to_owned(), span });
+                }
+            }
+        }
+        made.source += &self.text[written..end];
+    }
+
+    /// The literal that stands here, or that a parameter here stands for: any number, as long as
+    /// its value is not known.
+    pub(super) fn literal(&self) -> Option<Literal> {
+        Some(match self.kind() {
+            Kind::Integer(integer) => Literal::Integer(*integer),
+            Kind::Double(double) => Literal::Double(*double),
+            Kind::Text(text) => Literal::Text(text.clone()),
+            Kind::Name if self.source() == "true" => Literal::Bool(true),
+            Kind::Name if self.source() == "false" => Literal::Bool(false),
+            Kind::Parameter => {
+                let known = self.values.and_then(|values| values.get(&self.source()[1..]));
+                match known {
+                    None => Literal::Integer(1),
+                    Some(Value::Integer(integer)) => Literal::Integer((*integer).into()),
+                    Some(Value::Double(double)) => Literal::Double(*double),
+                    Some(Value::Text(text)) => Literal::Text(text.clone()),
+                    Some(Value::Bool(truth)) => Literal::Bool(*truth),
+                    Some(Value::List(_)) => return None,
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    /// Behind a mistake it goes on behind the keys.
     fn key_definitions(&mut self, keys: &mut Vec<KeyDef>) {
         while !self.takes(&TokenKind::Mark(')')) {
             let key = self.key_definition();
@@ -108,14 +178,18 @@ impl Parser<'_> {
         self.mark(':', "write `key: type`")?;
         let kind = self.name("a type", "there are u8, u16, u32, u64, bool and ipv4")?;
         let mut default = None;
-        if self.takes(&TokenKind::Mark('=')) {
-            match self.value(0)? {
-                Written::Literal(value) => default = Some(value),
-                _ => {
-                    self.expected("another key", "a default is a number, a text, true or false");
-                    return None;
-                }
+        if self.takes(&Kind::Mark('=')) {
+            let help = "a default is a number, a text, true or false";
+            let Some(literal) = self.literal() else {
+                self.expected("a default", help);
+                return None;
+            };
+            let value = literal.value();
+            if value.is_none() {
+                self.expected("a smaller number", &format!("a default is {} at most", i64::MAX));
             }
+            self.advance();
+            default = value;
         }
         Some(KeyDef { name, kind, default })
     }
@@ -289,8 +363,8 @@ impl Parser<'_> {
     }
 
     pub(super) fn number(&mut self, what: &str, help: &str) -> Option<u64> {
-        match *self.kind() {
-            TokenKind::Integer(number) if number >= 0 => {
+        match self.literal() {
+            Some(Literal::Integer(number)) if number >= 0 => {
                 self.advance();
                 Some(number as u64)
             }
@@ -543,26 +617,34 @@ impl Parser<'_> {
         Some(left)
     }
 
+    fn literal_kind(&mut self, literal: &Literal) -> Option<ExprKind> {
+        match literal {
+            // One with a sign is what is left modulo 2^64.
+            Literal::Integer(number) => return Some(ExprKind::Number(*number as u64)),
+            Literal::Bool(truth) => return Some(ExprKind::Bool(*truth)),
+            Literal::Text(text) => {
+                if let Some(number) = address(text) {
+                    return Some(ExprKind::Number(number));
+                }
+                self.expected("an address", "texts are \"10.0.0.1\" or \"02:00:00:00:00:01\"");
+            }
+            Literal::Double(_) => {
+                self.expected("an expression", "numbers of programs are whole");
+            }
+        }
+        None
+    }
+
     fn operand(&mut self, parts: &mut u32) -> Option<Expr> {
         self.spend(parts)?;
         let start = self.span();
+        if let Some(literal) = self.literal() {
+            let kind = self.literal_kind(&literal)?;
+            self.advance();
+            return Some(Expr { kind, span: start });
+        }
         let kind = match self.kind().clone() {
-            TokenKind::Integer(number) => {
-                self.advance();
-                // One with a sign is what is left modulo 2^64.
-                ExprKind::Number(number as u64)
-            }
-            TokenKind::Text(text) => match address(&text) {
-                Some(number) => {
-                    self.advance();
-                    ExprKind::Number(number)
-                }
-                None => {
-                    self.expected("an address", "texts are \"10.0.0.1\" or \"02:00:00:00:00:01\"");
-                    return None;
-                }
-            },
-            TokenKind::Mark(mark @ ('!' | '-' | '~')) => {
+            Kind::Mark(mark @ ('!' | '-' | '~')) => {
                 self.advance();
                 ExprKind::Unary(mark, Box::new(self.operand(parts)?))
             }
@@ -581,11 +663,7 @@ impl Parser<'_> {
                     self.mark(')', "close the parenthesis")?;
                     ExprKind::Call(name, Box::new(argument))
                 } else {
-                    match name.text.as_str() {
-                        "true" => ExprKind::Bool(true),
-                        "false" => ExprKind::Bool(false),
-                        _ => ExprKind::Name(name.text),
-                    }
+                    ExprKind::Name(name.text)
                 }
             }
             _ => {

@@ -1,7 +1,8 @@
 //! Tables in definitions of apps: their declarations, and the statements about them.
 
 use super::code::ast::{ColumnDef, Expr, Insert, Statement, TableDef};
-use super::lex::TokenKind;
+use super::definition::Literal;
+use super::lex::Kind;
 use super::parse::Parser;
 use crate::kernel::table::spec::{TableKind, TableWriter, WhenFull};
 
@@ -113,9 +114,9 @@ impl Parser<'_> {
 
     /// Nanoseconds of a time that is written in seconds.
     pub(super) fn seconds(&mut self, help: &str) -> Option<u64> {
-        let seconds = match *self.kind() {
-            TokenKind::Integer(seconds) => seconds as f64,
-            TokenKind::Double(seconds) => seconds,
+        let seconds = match self.literal() {
+            Some(Literal::Integer(seconds)) => seconds as f64,
+            Some(Literal::Double(seconds)) => seconds,
             _ => 0.0,
         };
         let ns = (seconds.clamp(0.0, SECONDS_MAX) * 1e9) as u64;

@@ -52,7 +52,7 @@ pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
 
 /// Tokens and comments by place, without the end.
 fn all_tokens(file: FileId, text: &str) -> Vec<Token> {
-    let mut lexed = lex(file, text);
+    let mut lexed = lex(file, text, 0..text.len());
     lexed.tokens.pop();
     lexed.tokens.append(&mut lexed.comments);
     sort::by_key(&mut lexed.tokens, |token| token.start);

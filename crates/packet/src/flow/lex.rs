@@ -1,5 +1,7 @@
 //! Tokens. Comments are kept apart, for the formatter.
 
+use std::ops::Range;
+
 use tidemill_diag::text::number::{BadNumber, double, whole};
 use tidemill_diag::text::{Block, Cursor, LETTERS, block_comment, escape, is_word};
 use tidemill_diag::{Diagnostic, FileId, Span};
@@ -70,9 +72,10 @@ struct Lexer<'t> {
     out: Lexed,
 }
 
-/// Splits a text; it must be shorter than 4 GiB.
-pub fn lex(file: FileId, text: &str) -> Lexed {
-    let cursor = Cursor::behind_mark(text);
+/// Splits a part of a text, which must be shorter than 4 GiB.
+pub fn lex(file: FileId, text: &str, part: Range<usize>) -> Lexed {
+    let mut cursor = Cursor::behind_mark(&text[..part.end]);
+    cursor.skip(part.start.saturating_sub(cursor.at()));
     let mut lexer = Lexer { file, cursor, begins_line: true, out: Lexed::default() };
     while lexer.token() {}
     lexer.out

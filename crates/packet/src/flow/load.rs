@@ -8,7 +8,7 @@ use tidemill_stdx::hash::Map;
 
 use super::code::app::declare;
 use super::code::ast::Definition;
-use super::parse::{Item, Stop, Word, Written, parse, parse_value};
+use super::parse::{Item, Stop, Word, Written, parse, parse_definition, parse_value};
 use crate::app::{Catalogue, Config, Count, Declaration, Direction, Value};
 use crate::graph::{End, Graph, LinkSpec, Problem, Subject};
 use crate::kernel::table::spec::TableSpec;
@@ -173,11 +173,14 @@ impl<'l> Loader<'l> {
         }
         let parsed = parse(file, self.sources.text(file));
         self.found.extend(parsed.diagnostics);
-        for (_, item) in parsed.items {
+        for (start, item) in parsed.items {
             match item {
                 Item::Include(path) => self.include(&path, folder),
                 Item::Define(name, value) => self.define(name, &value),
-                Item::App(definition) => self.define_app(&definition),
+                Item::App(definition) => {
+                    let definition = self.with_values(*definition, file, start as usize);
+                    self.define_app(&definition);
+                }
                 Item::Chain(stops) => self.chains.push(stops),
             }
         }
@@ -221,6 +224,26 @@ impl<'l> Loader<'l> {
             self.found.push(twice.label(*before, "here first"));
         }
         self.defined.insert(name.text, (value, name.span));
+    }
+
+    /// A definition, with values for its parameters.
+    fn with_values(&mut self, definition: Definition, file: FileId, start: usize) -> Definition {
+        let mut values = Map::default();
+        for name in &definition.parameters {
+            if let Some(value) = self.value(&Written::Parameter(name.clone())) {
+                values.insert(name.text.clone(), value);
+            }
+        }
+        if definition.parameters.is_empty() {
+            return definition;
+        }
+        let place = start..start + definition.source.len();
+        let (made, found) = parse_definition((file, self.sources.text(file)), place, &values);
+        // The rest has been found without values.
+        let new = found.into_iter().filter(|one| !self.found.contains(one));
+        let new: Vec<Diagnostic> = new.collect();
+        self.found.extend(new);
+        made.unwrap_or(definition)
     }
 
     fn define_app(&mut self, definition: &Definition) {

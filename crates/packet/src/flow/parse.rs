@@ -1,6 +1,9 @@
 //! From tokens to a tree. It never fails: behind an error parsing continues at the next item.
 
+use std::ops::Range;
+
 use tidemill_diag::{Diagnostic, FileId, Span};
+use tidemill_stdx::hash::Map;
 
 use super::code::ast::Definition;
 pub use super::code::ast::Word;
@@ -79,8 +82,9 @@ pub struct Parsed {
 
 /// The tree of a text.
 pub fn parse(file: FileId, text: &str) -> Parsed {
-    let lexed = lex(file, text);
-    let mut parser = Parser { file, text, tokens: lexed.tokens, at: 0, found: lexed.diagnostics };
+    let lexed = lex(file, text, 0..text.len());
+    let (tokens, found) = (lexed.tokens, lexed.diagnostics);
+    let mut parser = Parser { file, text, tokens, at: 0, found, values: None };
     let mut items = Vec::new();
     while parser.kind() != &TokenKind::End && parser.found.len() < DIAGNOSTICS_MAX {
         let (start, before) = (parser.token().start, parser.at);
@@ -94,12 +98,26 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
     Parsed { items, diagnostics }
 }
 
+/// The definition that stands at `place` of a text, with the values of its parameters, and what is
+/// wrong.
+pub fn parse_definition(
+    (file, text): (FileId, &str),
+    place: Range<usize>,
+    values: &Map<String, Value>,
+) -> (Option<Definition>, Vec<Diagnostic>) {
+    let lexed = lex(file, text, place);
+    let (tokens, found) = (lexed.tokens, lexed.diagnostics);
+    let mut parser = Parser { file, text, tokens, at: 0, found, values: Some(values) };
+    let made = parser.definition();
+    (made, parser.found)
+}
+
 /// The value that `text` is; nothing if it is none.
 pub fn parse_value(text: &str) -> Option<Value> {
-    let lexed = lex(FileId(0), text);
+    let lexed = lex(FileId(0), text, 0..text.len());
     let clean = lexed.diagnostics.is_empty();
     let (tokens, found) = (lexed.tokens, Vec::new());
-    let mut parser = Parser { file: FileId(0), text, tokens, at: 0, found };
+    let mut parser = Parser { file: FileId(0), text, tokens, at: 0, found, values: None };
     let value = parser.value(0)?;
     let ended = parser.kind() == &TokenKind::End;
     literal(value).filter(|_| clean && ended)
@@ -122,6 +140,8 @@ pub(super) struct Parser<'t> {
     pub(super) tokens: Vec<Token>,
     pub(super) at: usize,
     found: Vec<Diagnostic>,
+    /// What parameters of a definition stand for, once that is known.
+    pub(super) values: Option<&'t Map<String, Value>>,
 }
 
 impl Parser<'_> {

@@ -33,8 +33,10 @@ pub struct Definition {
     pub meters: Vec<MeterDef>,
     /// Its handlers, by event.
     pub handlers: Vec<(On, Vec<Statement>)>,
-    /// All of it, as it is written.
+    /// All of it, as it is written, but with the values of parameters for their names.
     pub source: String,
+    /// Parameters in it whose values are not known yet.
+    pub parameters: Vec<Word>,
 }
 
 /// `name: type = default`.

@@ -17,6 +17,9 @@ use crate::app::{Direction, Value};
 /// Blocks within blocks.
 const BLOCKS_MAX: u32 = 64;
 
+/// Branches behind each other, as in `if ... else if ... else if ...`.
+const CHAIN_MAX: u32 = 128;
+
 /// Parts of an expression.
 const PARTS_MAX: u32 = 200;
 
@@ -179,19 +182,35 @@ impl Parser<'_> {
         let kind = self.name("a type", "there are u8, u16, u32, u64, bool and ipv4")?;
         let mut default = None;
         if self.takes(&Kind::Mark('=')) {
-            let help = "a default is a number, a text, true or false";
-            let Some(literal) = self.literal() else {
-                self.expected("a default", help);
-                return None;
-            };
-            let value = literal.value();
-            if value.is_none() {
-                self.expected("a smaller number", &format!("a default is {} at most", i64::MAX));
-            }
-            self.advance();
-            default = value;
+            default = self.key_default();
         }
         Some(KeyDef { name, kind, default })
+    }
+
+    /// The default of a key. Behind a mistake it goes on at the next key.
+    fn key_default(&mut self) -> Option<Value> {
+        let literal = self.literal();
+        let is_literal = literal.is_some();
+        let value = literal.and_then(Literal::value);
+        match value {
+            Some(_) => self.advance(),
+            None => {
+                match is_literal {
+                    true => {
+                        let help = format!("a default is {} at most", i64::MAX);
+                        self.expected("a smaller number", &help);
+                    }
+                    false => {
+                        let help = "a default is a number, a text, true or false";
+                        self.expected("a default", help);
+                    }
+                }
+                while !matches!(self.kind(), Kind::Mark(',' | ')' | '{') | Kind::End) {
+                    self.advance();
+                }
+            }
+        }
+        value
     }
 
     pub(super) fn mark(&mut self, mark: char, help: &str) -> Option<()> {
@@ -210,8 +229,12 @@ impl Parser<'_> {
         is
     }
 
+    /// Where one is missing before the next line or the end of a block, it goes on as if it was
+    /// there.
     pub(super) fn semicolon(&mut self) -> Option<()> {
-        self.mark(';', "end it with `;`")
+        let before_end = self.token().begins_line || self.kind() == &Kind::Mark('}');
+        let found = self.mark(';', "end it with `;`");
+        if before_end { Some(()) } else { found }
     }
 
     /// A part of the body.
@@ -223,14 +246,16 @@ impl Parser<'_> {
             }
         } else if self.word("state") {
             let name = self.name("a name", "write `state name = 0;`")?;
-            self.mark('=', "write `state name = 0;`")?;
-            let initial = self.number("a number", "state begins with a number")?;
+            let initial = self.initial();
+            // It stays declared whatever is wrong.
+            let known = initial.unwrap_or(0);
+            made.words.push(WordDef { name, is_counter: false, initial: known });
+            initial?;
             self.semicolon()?;
-            made.words.push(WordDef { name, is_counter: false, initial });
         } else if self.word("counter") {
             let name = self.name("a name", "write `counter name;`")?;
-            self.semicolon()?;
             made.words.push(WordDef { name, is_counter: true, initial: 0 });
+            self.semicolon()?;
         } else if self.word("on") {
             let on = self.on()?;
             let body = self.block(0)?;
@@ -247,6 +272,12 @@ impl Parser<'_> {
             return None;
         }
         Some(())
+    }
+
+    /// Behind the name of a state word.
+    fn initial(&mut self) -> Option<u64> {
+        self.mark('=', "write `state name = 0;`")?;
+        self.number("a number", "state begins with a number")
     }
 
     /// Behind `header`.
@@ -390,13 +421,39 @@ impl Parser<'_> {
             let before = self.at;
             match self.statement(depth) {
                 Some(statement) => statements.push(statement),
-                None => self.recover_statement(before),
+                None => {
+                    statements.extend(self.declared_at(before));
+                    self.recover_statement(before);
+                }
             }
         }
         Some(statements)
     }
 
-    /// Continues behind the next `;`, or before the `}` that ends the block. What began at `before`
+    /// What a statement with a mistake declares: its name is known, its value is not.
+    fn declared_at(&self, at: usize) -> Option<Statement> {
+        let word = |at: usize| {
+            let token = self.tokens.get(at).filter(|token| token.kind == Kind::Name)?;
+            let text = self.text[token.start as usize..token.end as usize].to_owned();
+            let span = Span { start: token.start, end: token.end, ..self.span() };
+            Some(Word { text, span })
+        };
+        let (keyword, name) = (word(at)?, word(at + 1)?);
+        let value = Expr { kind: ExprKind::Wrong, span: name.span };
+        match keyword.text.as_str() {
+            "let" => Some(Statement::Let(name, value)),
+            "var" => Some(Statement::Var(name, value)),
+            _ => None,
+        }
+    }
+
+    /// Whether what a mistake is in goes on behind the `}` that stands here.
+    fn is_before_else(&self) -> bool {
+        let next = self.tokens.get(self.at + 1).filter(|next| next.kind == Kind::Name);
+        next.is_some_and(|next| &self.text[next.start as usize..next.end as usize] == "else")
+    }
+
+    /// Goes on behind the next `;`, or before the `}` that ends the block. What began at `before`
     /// may have opened blocks of its own.
     pub(super) fn recover_statement(&mut self, before: usize) {
         let mut open = 0_u32;
@@ -413,7 +470,7 @@ impl Parser<'_> {
                 TokenKind::Mark('}') if open == 0 && self.at > before => return,
                 TokenKind::Mark('}') => {
                     open = open.saturating_sub(1);
-                    if open == 0 {
+                    if open == 0 && !self.is_before_else() {
                         return self.advance();
                     }
                 }
@@ -538,11 +595,14 @@ impl Parser<'_> {
         if !again {
             return self.block(depth + 1);
         }
-        if depth > BLOCKS_MAX {
-            self.expected("a simpler program", "blocks are nested too deeply");
+        if self.chained >= CHAIN_MAX {
+            self.expected("a simpler program", "the chain is too long: a table finds faster");
             return None;
         }
-        Some(vec![self.statement(depth + 1)?])
+        self.chained += 1;
+        let next = self.statement(depth);
+        self.chained -= 1;
+        Some(vec![next?])
     }
 
     fn assignment(&mut self) -> Option<Statement> {

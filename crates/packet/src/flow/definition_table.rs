@@ -55,7 +55,10 @@ impl Parser<'_> {
         if self.word("writer") {
             made.writer = Some(self.one_of("kernel or program", &TableWriter::NAMES, HELP)?);
         } else if self.word("size") {
-            made.size = Some(self.number("a number", "write `size 1024;`")?);
+            let size = self.number("a number", "write `size 1024;`");
+            // It is said, if wrongly.
+            made.size = Some(size.unwrap_or(1));
+            size?;
         } else if self.word("full") {
             made.when_full = self.one_of("evict or refuse", &WhenFull::NAMES, HELP)?;
         } else if self.word("expire") {

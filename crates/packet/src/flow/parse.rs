@@ -84,7 +84,7 @@ pub struct Parsed {
 pub fn parse(file: FileId, text: &str) -> Parsed {
     let lexed = lex(file, text, 0..text.len());
     let (tokens, found) = (lexed.tokens, lexed.diagnostics);
-    let mut parser = Parser { file, text, tokens, at: 0, found, values: None };
+    let mut parser = Parser { file, text, tokens, at: 0, found, chained: 0, values: None };
     let mut items = Vec::new();
     while parser.kind() != &TokenKind::End && parser.found.len() < DIAGNOSTICS_MAX {
         let (start, before) = (parser.token().start, parser.at);
@@ -107,7 +107,8 @@ pub fn parse_definition(
 ) -> (Option<Definition>, Vec<Diagnostic>) {
     let lexed = lex(file, text, place);
     let (tokens, found) = (lexed.tokens, lexed.diagnostics);
-    let mut parser = Parser { file, text, tokens, at: 0, found, values: Some(values) };
+    let values = Some(values);
+    let mut parser = Parser { file, text, tokens, at: 0, found, chained: 0, values };
     let made = parser.definition();
     (made, parser.found)
 }
@@ -117,7 +118,7 @@ pub fn parse_value(text: &str) -> Option<Value> {
     let lexed = lex(FileId(0), text, 0..text.len());
     let clean = lexed.diagnostics.is_empty();
     let (tokens, found) = (lexed.tokens, Vec::new());
-    let mut parser = Parser { file: FileId(0), text, tokens, at: 0, found, values: None };
+    let mut parser = Parser { file: FileId(0), text, tokens, at: 0, found, chained: 0, values: None };
     let value = parser.value(0)?;
     let ended = parser.kind() == &TokenKind::End;
     literal(value).filter(|_| clean && ended)
@@ -140,6 +141,8 @@ pub(super) struct Parser<'t> {
     pub(super) tokens: Vec<Token>,
     pub(super) at: usize,
     found: Vec<Diagnostic>,
+    /// Branches that stand behind others, up to the one that is read.
+    pub(super) chained: u32,
     /// What parameters of a definition stand for, once that is known.
     pub(super) values: Option<&'t Map<String, Value>>,
 }

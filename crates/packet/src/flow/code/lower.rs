@@ -322,9 +322,8 @@ impl Lower<'_> {
                 );
                 break;
             }
-            if self.too_long(span_of(statement)) {
-                break;
-            }
+            // What follows is checked all the same.
+            self.too_long(span_of(statement));
             has_ended = self.statement(statement);
         }
         self.names.truncate(outer);
@@ -477,7 +476,7 @@ impl Lower<'_> {
 
     fn repeat(&mut self, name: &Word, first: u64, end: u64, body: &[Statement]) -> bool {
         for number in first..end {
-            if self.too_long(name.span) {
+            if self.too_long(name.span) && number > first {
                 break;
             }
             let outer = self.names.len();
@@ -589,7 +588,7 @@ impl Lower<'_> {
 
     pub(super) fn typed(&mut self, expr: &Expr, wanted: Type) -> Value {
         let (value, kind) = self.expr(expr);
-        if kind != wanted {
+        if kind != wanted && kind != Type::Wrong && wanted != Type::Wrong {
             let message = format!("{} is expected, this is {}", wanted.name(), kind.name());
             let help = if wanted == Type::Bool { "compare it: `x != 0`" } else { "use `if`" };
             self.error("bad-type", expr.span, message, help);
@@ -597,7 +596,7 @@ impl Lower<'_> {
         value
     }
 
-    /// A value and its type. An error becomes a number.
+    /// A value and its type.
     fn expr(&mut self, expr: &Expr) -> (Value, Type) {
         match &expr.kind {
             ExprKind::Number(number) => (self.build.constant(*number), Type::Number),
@@ -608,8 +607,9 @@ impl Lower<'_> {
             }
             ExprKind::Field(header, field) => match self.field_of(header, field) {
                 Some((at, field)) => (self.field(at.base, &field), Type::Number),
-                None => (self.build.constant(0), Type::Number),
+                None => self.wrong_value(),
             },
+            ExprKind::Wrong => self.wrong_value(),
             ExprKind::Call(name, argument) => {
                 let argument = self.typed(argument, Type::Number);
                 (self.call(name, argument), Type::Number)
@@ -632,6 +632,11 @@ impl Lower<'_> {
         }
     }
 
+    /// What stands for a mistake.
+    pub(super) fn wrong_value(&mut self) -> (Value, Type) {
+        (self.build.constant(0), Type::Wrong)
+    }
+
     fn named(&mut self, name: &Word) -> (Value, Type) {
         let read = match name.text.as_str() {
             "length" => Some(Computed::Length),
@@ -642,7 +647,7 @@ impl Lower<'_> {
         };
         if let Some(read) = read {
             if read != Computed::Now && !self.needs_packet(name.span) {
-                return (self.build.constant(0), Type::Number);
+                return self.wrong_value();
             }
             return (self.build.value(read), Type::Number);
         }
@@ -653,16 +658,16 @@ impl Lower<'_> {
             Some(Meaning::Meter(_)) => {
                 let message = format!("`{}` is a meter", name.text);
                 let help = format!("ask it: `within {} {{ ... }}`", name.text);
-                self.error("bad-type", name.span, message, &help);
-                (self.build.constant(0), Type::Number)
+                self.wrong("bad-type", name.span, message, &help);
+                self.wrong_value()
             }
             Some(Meaning::Table(_)) => {
                 let message = format!("`{}` is a table", name.text);
                 let help = format!("look a key up: `find {}(key) {{ ... }}`", name.text);
-                self.error("bad-type", name.span, message, &help);
-                (self.build.constant(0), Type::Number)
+                self.wrong("bad-type", name.span, message, &help);
+                self.wrong_value()
             }
-            None => (self.build.constant(0), Type::Number),
+            None => self.wrong_value(),
         }
     }
 

@@ -78,7 +78,7 @@ use table::spec::{KEY_WORDS_MAX, TableSpec};
 pub use build::Builder;
 pub(crate) use facts::{Facts, FlowFacts, flow};
 pub use read::parse;
-pub(crate) use running::Memory;
+pub(crate) use running::{Memory, TABLE_COUNTERS};
 pub use running::Running;
 pub use test::{PacketValues, PacketView, Test};
 pub(crate) use verify::TABLES_MAX;

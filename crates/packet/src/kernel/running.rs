@@ -14,8 +14,12 @@ use super::{Event, Handler, Kernel, Supply};
 use crate::app::{Io, Progress, Start};
 use crate::packet::Packet;
 
-/// The words and tables of a kernel, at addresses that generated code knows: the owner of such code
-/// holds it, too.
+/// What is counted of each table, behind its name and `_`.
+pub(crate) const TABLE_COUNTERS: [&str; 6] =
+    ["entries", "inserted", "deleted", "expired", "evicted", "refused"];
+
+/// What a kernel remembers, at addresses that generated code knows: whoever has such code holds it
+/// too.
 #[derive(Debug)]
 pub(crate) struct Memory {
     /// The words, then how many packets were dropped by reason, then those that were `unlinked`,
@@ -132,14 +136,14 @@ impl Running {
         self.memory.tables.iter().flat_map(|table| {
             let (name, counts) = (&table.spec().name, table.counts());
             let counts = [
-                ("entries", counts.entries),
-                ("inserted", counts.inserted),
-                ("deleted", counts.deleted),
-                ("expired", counts.expired),
-                ("evicted", counts.evicted),
-                ("refused", counts.refused),
+                counts.entries,
+                counts.inserted,
+                counts.deleted,
+                counts.expired,
+                counts.evicted,
+                counts.refused,
             ];
-            counts.map(|(what, count)| (format!("{name}_{what}"), count))
+            TABLE_COUNTERS.into_iter().zip(counts).map(move |(what, n)| (format!("{name}_{what}"), n))
         })
     }
 

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, Span, meant};
 
-use super::ast::{Definition, Expr, ExprKind, On, Statement, Word};
+use super::ast::{Definition, Expr, ExprKind, On, Statement, TableDef, Word};
 use super::headers::{Field, Header};
 use super::names::{
     Base, DeclaredHeader, DeclaredMeter, DeclaredTable, FoundEntry, Known, Meaning, Present, Type,
 };
 use crate::app::{Config, Direction, Value as Written};
-use crate::kernel::{BlockId, Builder, Event, Expr as Computed, Kernel, Operator, Value, Width};
+use crate::kernel::{
+    BlockId, Builder, Event, Expr as Computed, Kernel, Operator, TABLE_COUNTERS, Value, Width,
+};
 
 /// Steps that a packet meets at most, blocks included: all that there are.
 pub const STEPS_MAX: usize = 4096;
@@ -21,6 +23,9 @@ pub const KEY_TYPES: [&str; 6] = ["u8", "u16", "u32", "u64", "bool", "ipv4"];
 
 /// Functions of one number.
 const FUNCTIONS: [&str; 1] = ["byte"];
+
+/// What is counted of each app, besides what it drops.
+const APP_COUNTERS: [&str; 2] = ["packets", "restarts"];
 
 /// What every program can read.
 const READABLE: [&str; 4] = ["length", "wire_length", "now", "mark"];
@@ -109,6 +114,7 @@ impl Lower<'_> {
         }
         for word in &definition.words {
             let meaning = if word.is_counter {
+                self.check_counter(&word.name);
                 Meaning::Counter(self.build.counter(&word.name.text))
             } else {
                 let number = self.build.state(&word.name.text, word.initial);
@@ -135,6 +141,27 @@ impl Lower<'_> {
                 self.error("duplicate-name", port.name.span, message, "give one another name");
             }
         }
+    }
+
+    /// A counter is not called as something is that is counted of each app.
+    fn check_counter(&mut self, name: &Word) {
+        let text = name.text.as_str();
+        let is_of = |table: &TableDef| {
+            let rest = text.strip_prefix(table.name.text.as_str());
+            rest.and_then(|rest| rest.strip_prefix('_'))
+                .is_some_and(|rest| TABLE_COUNTERS.contains(&rest))
+        };
+        let table = self.definition.tables.iter().find(|table| is_of(table));
+        let message = if APP_COUNTERS.contains(&text) {
+            format!("`{text}` is counted of each app")
+        } else if text.starts_with("drop_") {
+            "names with `drop_` count what is dropped".to_owned()
+        } else if let Some(table) = table {
+            format!("`{text}` is counted of the table `{}`", table.name.text)
+        } else {
+            return;
+        };
+        self.wrong("duplicate-name", name.span, message, "choose another name");
     }
 
     /// Gives a name a meaning, if it has none.

@@ -124,7 +124,7 @@ impl Printer<'_> {
     /// A token of a definition.
     fn in_body(&mut self, before: &Token, token: &Token, lines: usize) {
         let (was, is) = (source(self.text, before), source(self.text, token));
-        match self.body.space((before, was), (token, is), lines) {
+        match self.body.space((before, was), token, lines) {
             Space::None => {}
             Space::Blanks(count) => self.out.push_str(&" ".repeat(count)),
             Space::Lines(lines, levels) => self.line(lines, &INDENT.repeat(levels)),

@@ -24,7 +24,7 @@ impl Body {
     pub(super) fn space(
         &mut self,
         (before, was): (&Token, &str),
-        (token, source): (&Token, &str),
+        token: &Token,
         lines: usize,
     ) -> Space {
         let closes = token.kind == TokenKind::Mark('}');
@@ -58,12 +58,21 @@ impl Body {
             && !matches!(was, "if" | "mask");
         let range = TokenKind::Operator("..");
         let is_tight = calls
-            || is_sign && (token.kind == TokenKind::Name || source == "(")
-            || matches!(before.kind, TokenKind::Mark('(' | '.'))
-            || matches!(token.kind, TokenKind::Mark(')' | '.' | ',' | ';' | ':'))
+            || is_sign && follows_sign(was, &token.kind)
+            || matches!(before.kind, Kind::Mark('(' | '.'))
+            || matches!(token.kind, Kind::Mark(')' | '.' | ',' | ';' | ':'))
             || before.kind == range
             || token.kind == range
             || opened && closes;
         if is_tight { Space::None } else { Space::Blanks(1) }
+    }
+}
+
+/// Whether a token stands at its sign. With `-` a number would become another token.
+fn follows_sign(sign: &str, token: &Kind) -> bool {
+    match token {
+        Kind::Name | Kind::Parameter | Kind::Text(_) | Kind::Mark('(') => true,
+        Kind::Integer(_) => sign != "-",
+        _ => false,
     }
 }

@@ -140,6 +140,30 @@ fn packets_on_links_that_go_are_counted() {
 }
 
 #[test]
+fn packets_of_an_app_are_counted_on_whatever_links_they_come() {
+    let registry = Registry::in_memory();
+    let mut engine = Engine::new(Options { registry: registry.clone(), ..Options::default() });
+    let direct = "src :: Feed { packets: 0 } end :: Collect src -> end";
+    let longer = "src :: Feed { packets: 0 } p :: Pass end :: Collect src -> p -> end";
+    let mut brought = 0;
+    for (round, text) in [direct, longer, longer, direct].into_iter().enumerate() {
+        engine.configure(graph_of(text)).unwrap();
+        let counted = |engine: &mut Engine| {
+            engine.publish();
+            registry.snapshot().counter("app/end/packets")
+        };
+        assert_eq!(counted(&mut engine), Some(brought));
+        for _ in 0..=round {
+            let packet = engine.pool().packet().unwrap();
+            engine.inject("end", "input", packet).unwrap();
+        }
+        engine.breathe();
+        brought += round as u64 + 1;
+        assert_eq!(counted(&mut engine), Some(brought));
+    }
+}
+
+#[test]
 fn a_graph_that_cannot_start_leaves_the_old_one() {
     let mut engine = engine();
     engine.configure(graph_of("src :: Feed { packets: 20 } end :: Collect src -> end")).unwrap();

@@ -164,6 +164,7 @@ impl Engine {
     /// Takes the rings out of all ports.
     fn detach(&mut self) {
         for slot in &mut self.slots {
+            slot.packets_before = slot.packets();
             slot.io.inputs.clear();
             slot.io.outputs.clear();
         }
@@ -259,8 +260,9 @@ impl Engine {
             let out = ports_of(&self.graph, index, Direction::Output, &outputs[index]);
             let into: Vec<_> = into.iter().map(|port| Input { ring: ring(port), end: 0 }).collect();
             let out: Vec<_> = out.iter().map(|port| Output { ring: ring(port) }).collect();
-            let io = &mut self.slots[index].io;
-            (io.inputs, io.outputs) = (into, out);
+            let slot = &mut self.slots[index];
+            (slot.io.inputs, slot.io.outputs) = (into, out);
+            slot.packets_before = slot.packets_before.saturating_sub(slot.packets_of_links());
         }
         self.sinks = (0..count).filter(|&at| self.slots[at].is_sink).collect();
         self.bind_notifications();

@@ -53,6 +53,8 @@ pub(super) struct Slot {
     /// Faults in a row.
     pub faults_in_a_row: u32,
     pub restarts: u64,
+    /// Packets of links that it has no more.
+    pub packets_before: u64,
     pub meters: AppMeters,
 }
 
@@ -80,6 +82,7 @@ impl Slot {
             started_ns: 0,
             faults_in_a_row: 0,
             restarts: 0,
+            packets_before: 0,
             meters,
         }
     }
@@ -206,6 +209,11 @@ impl Slot {
 
     /// Packets it took in, or, if it has no inputs, those it sent.
     pub fn packets(&self) -> u64 {
+        self.packets_before + self.packets_of_links()
+    }
+
+    /// Those of the links that it has.
+    pub fn packets_of_links(&self) -> u64 {
         if self.io.inputs.is_empty() {
             let rings = self.io.outputs.iter().filter_map(|output| output.ring());
             rings.map(|ring| ring.written()).sum()

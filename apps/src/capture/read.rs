@@ -214,7 +214,15 @@ impl<R: Read> Reader<R> {
                 }
                 None => invalid("an interface of the capture makes no sense"),
             },
-            6 => enhanced(*order, clocks, &self.buffer, frame),
+            // The obsolete form has a count of drops beside the number of the interface.
+            2 => {
+                let interface = order.u16(&self.buffer, 0).map(u32::from);
+                enhanced(*order, (clocks, interface), &self.buffer, frame)
+            }
+            6 => {
+                let interface = order.u32(&self.buffer, 0);
+                enhanced(*order, (clocks, interface), &self.buffer, frame)
+            }
             3 => simple(*order, clocks, &self.buffer, frame),
             // Names, statistics and whatever else there may be.
             _ => Ok(false),
@@ -266,10 +274,16 @@ fn interface(order: Order, body: &[u8]) -> Option<Clock> {
     Some(clock)
 }
 
-fn enhanced(order: Order, clocks: &[Clock], body: &[u8], frame: &mut Frame) -> Step<bool> {
+/// A packet with a time, of an interface.
+fn enhanced(
+    order: Order,
+    (clocks, interface): (&[Clock], Option<u32>),
+    body: &[u8],
+    frame: &mut Frame,
+) -> Step<bool> {
     let word = |at: usize| order.u32(body, at);
     let (Some(index), Some(high), Some(low), Some(captured), Some(length)) =
-        (word(0), word(4), word(8), word(12), word(16))
+        (interface, word(4), word(8), word(12), word(16))
     else {
         return invalid("a packet of the capture is too short");
     };

@@ -38,6 +38,28 @@ fn what_is_written_is_read() {
     }
 }
 
+/// As old programs wrote them: the number of the interface in 16 bits, then how many were dropped.
+#[test]
+fn packets_in_the_obsolete_block_are_read() {
+    let mut bytes = sample(Format::Pcapng);
+    let word = |bytes: &[u8], at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().unwrap());
+    let mut at = 0;
+    while at < bytes.len() {
+        if word(&bytes, at) == 6 {
+            bytes[at] = 2;
+            bytes[at + 8..at + 12].copy_from_slice(&[0, 0, 7, 0]);
+        }
+        at += word(&bytes, at + 4) as usize;
+    }
+    let (frames, ended) = read_all(&bytes);
+    assert_eq!((frames.len(), ended), (20, Ended::Fine));
+    let (expected, _) = read_all(&sample(Format::Pcapng));
+    for (frame, expected) in frames.iter().zip(&expected) {
+        assert_eq!(frame.bytes, expected.bytes);
+        assert_eq!((frame.time_ns, frame.length), (expected.time_ns, expected.length));
+    }
+}
+
 #[test]
 fn every_cut_is_noticed_and_none_panics() {
     for format in [Format::Pcap, Format::Pcapng] {

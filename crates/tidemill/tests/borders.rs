@@ -237,6 +237,26 @@ fn settings_need_a_graph_and_its_refusals_have_five_columns() {
     assert!(found(&program).contains("`flow::refused` has 5 columns"), "{}", found(&program));
 }
 
+/// Nothing says how many columns such an event has, so it has those it comes with.
+#[test]
+fn events_that_are_only_watched_are_shown_as_they_come() {
+    let graph = "src :: Generator { frames: [\"hex 01\"], packets: 2 }
+        rules :: Rules { fields: \"len\" }
+        src -> rules";
+    let rules = "
+        c1 flow::config(@N, \"src\", \"lenght\", 7) :- periodic(@N, E, 0, 1).
+        watch(packet). watch(send). watch(hold). watch(flow::refused). watch(stage::fault).
+        watch(program::refused).";
+    let program = load(rules, graph);
+    assert!(!program.has_errors(), "{}", found(&program));
+    let (console, data, _) = taped();
+    program.run(options(EngineKind::Compiled), console).expect("it runs");
+    let text = data.text();
+    for part in ["\"src\", 0, 1)", "\"src\", 1, 1)", ", \"src\", \"lenght\", 7, "] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
 #[test]
 fn sides_that_do_not_fit_are_found_when_they_are_loaded() {
     let wrong = |rules: &str, graph: &str| {

@@ -31,7 +31,7 @@ impl Program {
         let Some(rules) = &self.rules.program else { return Ok(Vec::new()) };
         let fault = rules.plan.find(FAULT).map(|id| (id, rules.plan.relation(id)));
         if let Some((_, relation)) = fault
-            && (relation.arity() != FAULT_COLUMNS || relation.table().is_some())
+            && (!relation.takes(FAULT_COLUMNS) || relation.table().is_some())
         {
             let message = format!("`{FAULT}` is an event of {FAULT_COLUMNS} columns");
             let nowhere = Span { file: FileId(0), start: 0, end: 0 };

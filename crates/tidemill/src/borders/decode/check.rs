@@ -172,12 +172,10 @@ impl Program {
             return Err(Box::new(Diagnostic::error("border", *span, message).help(help)));
         };
         let (relation, columns) = (rules.plan.relation(id), 1 + fields.len() + selected.len());
-        let problem = match (relation.table().is_some(), relation.arity()) {
-            (true, _) => Some("is a table, and messages are events".to_owned()),
-            (false, count) if count != columns => {
-                Some(format!("has {count} columns, and not {columns}"))
-            }
-            _ => None,
+        let problem = match relation.table() {
+            Some(_) => Some("is a table, and messages are events".to_owned()),
+            None if relation.takes(columns) => None,
+            None => Some(format!("has {} columns, and not {columns}", relation.arity())),
         };
         if let Some(problem) = problem {
             let message = format!("`{event}`, by which `{name}` reaches the rules, {problem}");

@@ -157,10 +157,10 @@ impl Program {
     ) -> Result<Option<RelationId>, Diagnostic> {
         let Some(id) = rules.plan.find(name) else { return Ok(None) };
         let relation = rules.plan.relation(id);
-        let problem = match (relation.table().is_some(), relation.arity()) {
-            (true, _) => "is a table, and packets are events".to_owned(),
-            (false, count) if count == columns => return Ok(Some(id)),
-            (false, count) => format!("has {count} columns, and not {columns}"),
+        let problem = match relation.table() {
+            Some(_) => "is a table, and packets are events".to_owned(),
+            None if relation.takes(columns) => return Ok(Some(id)),
+            None => format!("has {} columns, and not {columns}", relation.arity()),
         };
         let message = format!("`{name}`, by which `{}` reaches the rules, {problem}", written.name);
         let fields = Fields::parse(&written.fields).ok().filter(|fields| !fields.is_empty());

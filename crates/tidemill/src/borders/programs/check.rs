@@ -23,7 +23,7 @@ impl Program {
         let Some(rules) = program.plan.find(RULES) else { return };
         let refused = program.plan.find(REFUSED);
         if let Some(id) = refused
-            && program.plan.relation(id).arity() != REFUSED_COLUMNS
+            && !program.plan.relation(id).takes(REFUSED_COLUMNS)
         {
             let nowhere = Span { file: FileId(0), start: 0, end: 0 };
             let span = first_use(&self.rules.tree, REFUSED).unwrap_or(nowhere);

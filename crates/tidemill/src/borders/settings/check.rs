@@ -36,7 +36,7 @@ impl Program {
         let Some(rules) = &self.rules.program else { return Ok(None) };
         let refused = rules.plan.find(REFUSED);
         if let Some(id) = refused
-            && rules.plan.relation(id).arity() != REFUSED_COLUMNS
+            && !rules.plan.relation(id).takes(REFUSED_COLUMNS)
         {
             let message = format!("`{REFUSED}` has {REFUSED_COLUMNS} columns");
             let nowhere = Span { file: FileId(0), start: 0, end: 0 };

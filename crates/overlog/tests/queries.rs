@@ -106,6 +106,22 @@ fn old_names_of_the_record_are_aliases() {
 }
 
 #[test]
+fn tables_that_rules_fill_for_the_system_are_asked_for() {
+    let program = "flow::config(@NODE, \"cut\", \"length\", 64).
+        program::rules(@NODE, \"more\", \"r1 a(@N) :- b(@N).\").";
+    let mut network = Network::new(program, 1, 1);
+    network.run_to(1.0);
+    for (text, row) in [
+        ("flow::config", "flow::config(\"n0:1\", \"cut\", \"length\", 64)"),
+        ("x(V) :- flow::config(@N, A, K, V).", "x(64)"),
+        ("x(N) :- program::rules(@L, N, T).", "x(\"more\")"),
+    ] {
+        let answer = evaluate(node(&mut network), text);
+        assert_eq!(answer.map(|answer| lines(&answer)), Ok(vec![row.to_owned()]), "{text}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let terms: Vec<String> = (0..65).map(|number| format!("edge(@N, X{number})")).collect();
     let long = format!("x(X0) :- {}.", terms.join(", "));

@@ -123,8 +123,7 @@ fn table<'p>(plan: &'p Plan, name: &str) -> Result<&'p Relation, String> {
 
 /// Tables of the system are hidden from schemas, not from queries.
 pub(super) fn is_visible(relation: &&Relation) -> bool {
-    let name = &relation.name;
-    !relation.hidden || name.starts_with("sys::") || name.starts_with("sim::")
+    !relation.hidden || system::find(&relation.name).is_some()
 }
 
 /// The program that evaluates one rule, and the name of the rule's head.

@@ -851,3 +851,18 @@ fn numbers_have_64_bits() {
     let counts = both.compiled.app_stats("one").expect("it runs");
     assert!(counts.contains(&("wrong".to_owned(), 0)), "{counts:?}");
 }
+
+#[test]
+fn keys_are_addresses_too() {
+    let program = "app P(own: mac = \"02:00:00:00:00:0A\", outside: ipv4 = \"192.0.2.7\") {
+        ports { input in; output out; output other; }
+        on packet(in) {
+            when ethernet { ethernet.source = own; ethernet.destination = \"0a:00:00:00:00:01\"; }
+            when ipv4 { ipv4.source = outside; }
+            send out;
+        }
+    }";
+    let (_, kept) = run(program, &[frame(&mut Rng::new(5), 0, 6)]);
+    assert_eq!(kept[0][..12], [0x0A, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0x0A]);
+    assert_eq!(kept[0][26..30], [192, 0, 2, 7]);
+}

@@ -1,16 +1,16 @@
 //! Definitions of apps: from tokens to a tree. Behind an error parsing continues at the next
 //! statement.
 
-use std::net::Ipv4Addr;
-
 use tidemill_diag::Span;
 
+use super::code::address::address;
 use super::code::ast::Word;
 use super::code::ast::{
     AfterDef, Definition, Expr, ExprKind, HeaderDef, KeyDef, MeterDef, MeterUnit, On, PortDef,
     Statement, WordDef,
 };
 use super::lex::Kind;
+use super::literal::Literal;
 use super::parse::Parser;
 use crate::app::{Direction, Value};
 
@@ -44,27 +44,6 @@ const OPERATORS: [(&str, u32); 18] = [
     ("/", 9),
     ("%", 9),
 ];
-
-/// A literal.
-pub(super) enum Literal {
-    /// Of 64 bits, with a sign or without.
-    Integer(i128),
-    Double(f64),
-    Text(String),
-    Bool(bool),
-}
-
-impl Literal {
-    /// As a value of a config; nothing if it is too large.
-    fn value(self) -> Option<Value> {
-        Some(match self {
-            Literal::Integer(integer) => Value::Integer(integer.try_into().ok()?),
-            Literal::Double(double) => Value::Double(double),
-            Literal::Text(text) => Value::Text(text),
-            Literal::Bool(truth) => Value::Bool(truth),
-        })
-    }
-}
 
 impl Parser<'_> {
     /// Whether a definition begins here: `app Name`.
@@ -118,6 +97,9 @@ impl Parser<'_> {
             match self.values.and_then(|values| values.get(name)) {
                 Some(value) => {
                     made.source += &self.text[written..start];
+                    // `by$N` is two words.
+                    let joins = made.source.ends_with(|c: char| c == '_' || c.is_alphanumeric());
+                    made.source += if joins { " " } else { "" };
                     made.source += &value.to_string();
                     written = end;
                 }
@@ -128,30 +110,6 @@ impl Parser<'_> {
             }
         }
         made.source += &self.text[written..end];
-    }
-
-    /// The literal that stands here, or that a parameter here stands for: any number, as long as
-    /// its value is not known.
-    pub(super) fn literal(&self) -> Option<Literal> {
-        Some(match self.kind() {
-            Kind::Integer(integer) => Literal::Integer(*integer),
-            Kind::Double(double) => Literal::Double(*double),
-            Kind::Text(text) => Literal::Text(text.clone()),
-            Kind::Name if self.source() == "true" => Literal::Bool(true),
-            Kind::Name if self.source() == "false" => Literal::Bool(false),
-            Kind::Parameter => {
-                let known = self.values.and_then(|values| values.get(&self.source()[1..]));
-                match known {
-                    None => Literal::Integer(1),
-                    Some(Value::Integer(integer)) => Literal::Integer((*integer).into()),
-                    Some(Value::Double(double)) => Literal::Double(*double),
-                    Some(Value::Text(text)) => Literal::Text(text.clone()),
-                    Some(Value::Bool(truth)) => Literal::Bool(*truth),
-                    Some(Value::List(_)) => return None,
-                }
-            }
-            _ => return None,
-        })
     }
 
     /// Behind a mistake it goes on behind the keys.
@@ -179,7 +137,7 @@ impl Parser<'_> {
     fn key_definition(&mut self) -> Option<KeyDef> {
         let name = self.name("a key", "write `key: type` or `key: type = default`")?;
         self.mark(':', "write `key: type`")?;
-        let kind = self.name("a type", "there are u8, u16, u32, u64, bool and ipv4")?;
+        let kind = self.name("a type", "there are u8, u16, u32, u64, bool, ipv4 and mac")?;
         let mut default = None;
         if self.takes(&Kind::Mark('=')) {
             default = self.key_default();
@@ -734,17 +692,4 @@ impl Parser<'_> {
         let span = start.to(self.before());
         Some(Expr { kind, span })
     }
-}
-
-/// The number of an IPv4 or an Ethernet address.
-fn address(text: &str) -> Option<u64> {
-    if let Ok(address) = text.parse::<Ipv4Addr>() {
-        return Some(address.to_bits().into());
-    }
-    let parts: Vec<&str> = text.split(':').collect();
-    let is_byte = |part: &&str| part.len() == 2 && part.bytes().all(|c| c.is_ascii_hexdigit());
-    if parts.len() != 6 || !parts.iter().all(is_byte) {
-        return None;
-    }
-    u64::from_str_radix(&parts.concat(), 16).ok()
 }

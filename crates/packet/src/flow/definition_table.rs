@@ -1,8 +1,8 @@
 //! Tables in definitions of apps: their declarations, and the statements about them.
 
 use super::code::ast::{ColumnDef, Expr, Insert, Statement, TableDef};
-use super::definition::Literal;
 use super::lex::Kind;
+use super::literal::Literal;
 use super::parse::Parser;
 use crate::kernel::table::spec::{TableKind, TableWriter, WhenFull};
 

@@ -19,8 +19,8 @@
 //! | part | does |
 //! |---|---|
 //! | [`lex`] | text to tokens |
-//! | [`parse`] | tokens to a tree, with errors |
-//! | `definition`, `definition_table` | the same for definitions of apps |
+//! | [`parse`] | tokens to a tree, whatever is wrong |
+//! | `definition`, `definition_table`, `literal` | the same for definitions of apps |
 //! | [`code`] | apps that a file defines |
 //! | [`load`](mod@load) | files to a graph |
 //! | [`fmt`] | the common layout |
@@ -32,6 +32,7 @@ mod definition_table;
 pub mod fmt;
 mod fmt_body;
 pub mod lex;
+mod literal;
 pub mod load;
 pub mod parse;
 

@@ -118,7 +118,8 @@ pub fn parse_value(text: &str) -> Option<Value> {
     let lexed = lex(FileId(0), text, 0..text.len());
     let clean = lexed.diagnostics.is_empty();
     let (tokens, found) = (lexed.tokens, Vec::new());
-    let mut parser = Parser { file: FileId(0), text, tokens, at: 0, found, chained: 0, values: None };
+    let mut parser =
+        Parser { file: FileId(0), text, tokens, at: 0, found, chained: 0, values: None };
     let value = parser.value(0)?;
     let ended = parser.kind() == &TokenKind::End;
     literal(value).filter(|_| clean && ended)

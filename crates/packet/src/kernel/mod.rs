@@ -78,9 +78,9 @@ use table::spec::{KEY_WORDS_MAX, TableSpec};
 pub use build::Builder;
 pub(crate) use facts::{Facts, FlowFacts, flow};
 pub use read::parse;
-pub(crate) use running::{Memory, TABLE_COUNTERS};
 pub use running::Running;
-pub use test::{PacketValues, PacketView, Test};
+pub(crate) use running::{Memory, TABLE_COUNTERS};
+pub use test::{Looked, Test, Viewed};
 pub(crate) use verify::TABLES_MAX;
 
 /// Bytes that a step puts before a packet at most.

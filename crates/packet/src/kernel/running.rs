@@ -143,7 +143,8 @@ impl Running {
                 counts.evicted,
                 counts.refused,
             ];
-            TABLE_COUNTERS.into_iter().zip(counts).map(move |(what, n)| (format!("{name}_{what}"), n))
+            let named = TABLE_COUNTERS.into_iter().zip(counts);
+            named.map(move |(what, count)| (format!("{name}_{what}"), count))
         })
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tidemill_diag::Diagnostic;
 
+use super::address::EthernetAddress;
 use super::ast::{Definition, KeyDef, PortDef};
 use super::lower::{KEY_TYPES, lower, number_of};
 use crate::app::{
@@ -118,6 +119,7 @@ fn type_of(name: &str) -> Option<Read> {
         "u64" => reads::<u64>(),
         "bool" => reads::<bool>(),
         "ipv4" => reads::<Ipv4Addr>(),
+        "mac" => reads::<EthernetAddress>(),
         _ => return None,
     })
 }

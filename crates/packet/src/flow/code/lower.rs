@@ -1,10 +1,10 @@
 //! From a definition to a kernel, or to a list of its errors.
 
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, Span, meant};
 
+use super::address::address;
 use super::ast::{Definition, Expr, ExprKind, On, Statement, TableDef, Word};
 use super::headers::{Field, Header};
 use super::names::{
@@ -19,7 +19,7 @@ use crate::kernel::{
 pub const STEPS_MAX: usize = 4096;
 
 /// Types of config keys, as `super::app` reads them.
-pub const KEY_TYPES: [&str; 6] = ["u8", "u16", "u32", "u64", "bool", "ipv4"];
+pub const KEY_TYPES: [&str; 7] = ["u8", "u16", "u32", "u64", "bool", "ipv4", "mac"];
 
 /// Functions of one number.
 const FUNCTIONS: [&str; 1] = ["byte"];
@@ -752,9 +752,7 @@ pub(super) fn number_of(value: &Written) -> u64 {
     match value {
         Written::Bool(truth) => u64::from(*truth),
         Written::Integer(integer) => integer.cast_unsigned(),
-        Written::Text(text) => {
-            text.parse::<Ipv4Addr>().map_or(0, |address| address.to_bits().into())
-        }
+        Written::Text(text) => address(text).unwrap_or(0),
         Written::Double(_) | Written::List(_) => 0,
     }
 }

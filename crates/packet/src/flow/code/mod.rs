@@ -8,6 +8,7 @@
 //! | part | does |
 //! |---|---|
 //! | [`ast`] | the tree |
+//! | `address` | addresses in texts |
 //! | [`headers`] | the fields of headers |
 //! | `lower` | from the tree to a kernel |
 //! | `names` | the meaning of names |
@@ -20,6 +21,7 @@
 //! | `assign` | changes fields, and checksums by difference |
 //! | [`app`] | a definition as an app type |
 
+pub(super) mod address;
 pub mod app;
 mod assign;
 pub mod ast;

@@ -1,0 +1,52 @@
+//! Literals in definitions of apps, and parameters that stand for some.
+
+use super::lex::Kind;
+use super::parse::Parser;
+use crate::app::Value;
+
+/// A literal.
+pub(super) enum Literal {
+    /// Of 64 bits, with a sign or without.
+    Integer(i128),
+    Double(f64),
+    Text(String),
+    Bool(bool),
+}
+
+impl Literal {
+    /// As a value of a config; nothing if it is too large.
+    pub fn value(self) -> Option<Value> {
+        Some(match self {
+            Literal::Integer(integer) => Value::Integer(integer.try_into().ok()?),
+            Literal::Double(double) => Value::Double(double),
+            Literal::Text(text) => Value::Text(text),
+            Literal::Bool(truth) => Value::Bool(truth),
+        })
+    }
+}
+
+impl Parser<'_> {
+    /// The literal that stands here, or that a parameter here stands for: any number, as long as
+    /// its value is not known.
+    pub(super) fn literal(&self) -> Option<Literal> {
+        Some(match self.kind() {
+            Kind::Integer(integer) => Literal::Integer(*integer),
+            Kind::Double(double) => Literal::Double(*double),
+            Kind::Text(text) => Literal::Text(text.clone()),
+            Kind::Name if self.source() == "true" => Literal::Bool(true),
+            Kind::Name if self.source() == "false" => Literal::Bool(false),
+            Kind::Parameter => {
+                let known = self.values.and_then(|values| values.get(&self.source()[1..]));
+                match known {
+                    None => Literal::Integer(1),
+                    Some(Value::Integer(integer)) => Literal::Integer((*integer).into()),
+                    Some(Value::Double(double)) => Literal::Double(*double),
+                    Some(Value::Text(text)) => Literal::Text(text.clone()),
+                    Some(Value::Bool(truth)) => Literal::Bool(*truth),
+                    Some(Value::List(_)) => return None,
+                }
+            }
+            _ => return None,
+        })
+    }
+}

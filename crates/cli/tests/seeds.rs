@@ -243,7 +243,31 @@ fn a_signal_ends_a_test_with_its_summary() {
     }
 }
 
-/// A failure is shrunk to a minimal script, which needs no seed.
+/// Failures are told apart by what failed, and not by what else was said before.
+#[test]
+fn a_note_that_fails_no_run_names_no_failure() {
+    let folder = Folder::new();
+    let file = folder.file(
+        "noted.olg",
+        "materialize(t, infinity, 1, keys(1)).\nt(NODE, 0).\nexport(say).\n\
+         n1 said(@N, 7 / V) :- say(@N), t(@N, V).\n\
+         v1 violation(@N, 1) :- periodic(@N, _, 2, 1), f_coinFlip(0.5), N == LANDMARK.\n\
+         v2 violation(@N, 2) :- periodic(@N, _, 3, 1), N == LANDMARK.\n",
+    );
+    let script =
+        folder.file("noted.sim", "nodes 2\nat 0.5 crash 1\nat 1 inject * say(NODE)\nat 5 end\n");
+    let output = run(&format!("test {file} --script {script} --seeds 1..20 --faults none"));
+    let text = stdout(&output);
+    assert!(text.contains("node 1 is not there to get it"), "{text}");
+    assert!(text.contains("fault[rule-failed]"), "{text}");
+    let groups: Vec<&str> = text.lines().filter(|line| line.contains(" fail alike")).collect();
+    assert_eq!(groups.len(), 2, "{text}");
+    for rule in ["(rule v1)", "(rule v2)"] {
+        assert!(groups.iter().any(|line| line.contains(rule)), "{text}");
+    }
+}
+
+/// What is found is a script of which nothing can be left out, and which needs no seed.
 #[test]
 fn a_failure_is_shrunk_to_what_it_takes() {
     let folder = Folder::new();

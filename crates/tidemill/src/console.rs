@@ -33,6 +33,8 @@ pub struct Console {
     /// The last write ended in the middle of a line.
     is_in_line: bool,
     failure: Option<io::Error>,
+    /// The first note of what fails the run.
+    cause: Option<String>,
 }
 
 impl Console {
@@ -47,6 +49,7 @@ impl Console {
             drops_data: false,
             is_in_line: false,
             failure: None,
+            cause: None,
         }
     }
 
@@ -109,7 +112,20 @@ impl Console {
         let _ = writeln!(self.notes, "{note}");
     }
 
-    /// Whether data is buffered.
+    /// Writes a note of something that fails the run.
+    pub(crate) fn failing(&mut self, note: impl fmt::Display) {
+        if self.cause.is_none() {
+            self.cause = note.to_string().lines().next().map(str::to_owned);
+        }
+        self.note(note);
+    }
+
+    /// The first note of what fails the run, once.
+    pub(crate) fn take_cause(&mut self) -> Option<String> {
+        self.cause.take()
+    }
+
+    /// True if data waits to be written.
     pub fn is_dirty(&self) -> bool {
         !self.buffer.is_empty()
     }

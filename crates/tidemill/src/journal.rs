@@ -143,10 +143,15 @@ impl Journal {
     }
 
     /// Writes a note of a script.
-    pub(crate) fn cue_note(&mut self, now_ns: u64, writer: Writer, text: impl fmt::Display) {
+    pub(crate) fn cue_note(
+        &mut self,
+        now_ns: u64,
+        (writer, kind): (Writer, Kind),
+        text: impl fmt::Display,
+    ) {
         match &mut self.lines {
-            Some(lines) => lines.push(Some(now_ns), (writer, LineKind::Note), text),
-            None => self.console.note(text),
+            Some(lines) => lines.push(Some(now_ns), (writer, kind), text),
+            None => self.tell(kind, text),
         }
     }
 
@@ -206,7 +211,14 @@ impl Journal {
     fn note(&mut self, node: &str, kind: LineKind, text: impl fmt::Display) {
         match &mut self.lines {
             Some(lines) => lines.push(None, (Writer::of(node), kind), text),
-            None => self.console.note(text),
+            None => self.tell(kind, text),
+        }
+    }
+
+    fn tell(&mut self, kind: Kind, text: impl fmt::Display) {
+        match kind {
+            Kind::Failure | Kind::Violation => self.console.failing(text),
+            Kind::Data | Kind::Note | Kind::End => self.console.note(text),
         }
     }
 }
@@ -357,7 +369,7 @@ impl Observer for SharedJournal {
         if !given_up.times.is_power_of_two() {
             return;
         }
-        journal.note(given_up.node, LineKind::Note, GivenUpNote(&given_up));
+        journal.note(given_up.node, Kind::Failure, GivenUpNote(&given_up));
     }
 }
 

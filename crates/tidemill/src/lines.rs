@@ -46,7 +46,9 @@ impl Writer {
 pub(crate) enum LineKind {
     Data,
     Note,
-    /// A note about a tuple of the relation `violation`.
+    /// A note of something that fails the run.
+    Failure,
+    /// One about a tuple of the relation `violation`.
     Violation,
     /// The end of the run: later lines are not written.
     End,
@@ -140,8 +142,9 @@ impl Lines {
             so_far.violations += u64::from(kind == LineKind::Violation);
             match kind {
                 _ if so_far.lines <= skip => {}
-                LineKind::Data => console.line(text),
-                _ => console.note(text),
+                Kind::Data => console.line(text),
+                Kind::Failure | Kind::Violation => console.failing(text),
+                Kind::Note | Kind::End => console.note(text),
             }
         }
         parts.iter_mut().for_each(Lines::clear);

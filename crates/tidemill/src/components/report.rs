@@ -23,7 +23,7 @@ impl Reports for Reporter {
         if !self.node.is_empty() {
             text = format!("{}: {text}", self.node);
         }
-        self.journal.get_mut().console.note(format_args!("tidemill: {text}"));
+        self.journal.get_mut().console.failing(format_args!("tidemill: {text}"));
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn check(
     let Some(model) = model.filter(|_| !summary.interrupted) else { return };
     let checked = history.check(model);
     if let Some(failure) = &checked.failure {
-        console.note(format_args!("tidemill: {} history: {failure}", model.name()));
+        console.failing(format_args!("tidemill: {} history: {failure}", model.name()));
     }
     summary.history = Some(checked);
 }
@@ -58,5 +58,6 @@ pub(super) fn write(mut summary: Summary, console: &mut Console, report: &mut Re
     }
     console.flush();
     report.failure = console.take_failure();
+    report.cause = console.take_cause();
     report.nodes = Some(summary);
 }

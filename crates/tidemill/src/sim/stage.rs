@@ -12,7 +12,7 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::text::{DisplayTuple, Pattern};
 
 use super::{life, messages, settle};
-use crate::lines::Writer;
+use crate::lines::{Kind, Writer};
 use crate::machine::Machine;
 use crate::machine::life::kill;
 use crate::script::{Cue, CueAction, Direction, When};
@@ -179,8 +179,19 @@ fn change_network(machine: &Machine, events: &mut Loop<Machine>, action: &CueAct
 }
 
 /// Writes a note of a cue about a node.
-fn note_of(machine: &Machine, events: &Loop<Machine>, (cue, node): (u32, u32), note: String) {
-    machine.journal.get_mut().cue_note(events.now().0, Writer::Cue(cue, node), note);
+fn note_of(machine: &Machine, events: &Loop<Machine>, about: (u32, u32), note: String) {
+    tell(machine, events, about, Kind::Note, note);
+}
+
+fn tell(
+    machine: &Machine,
+    events: &Loop<Machine>,
+    (cue, node): (u32, u32),
+    kind: Kind,
+    note: String,
+) {
+    let by = (Writer::Cue(cue, node), kind);
+    machine.journal.get_mut().cue_note(events.now().0, by, note);
 }
 
 fn expect(
@@ -207,7 +218,7 @@ fn expect(
                 }
                 drop(journal);
                 let note = format!("{}: error[expect]: {failure}", cue.place);
-                note_of(machine, events, (number, *node), note);
+                tell(machine, events, (number, *node), Kind::Failure, note);
             }
         }
     }

@@ -26,7 +26,7 @@ pub enum Fate {
     Found {
         /// The seed.
         seed: u64,
-        /// The first line of the failure.
+        /// The line that says what failed.
         note: String,
     },
     /// No run ended, in twice the time.
@@ -87,10 +87,7 @@ pub fn try_mutant(
     })?;
     Ok(match first {
         None if report.runs == 0 => Fate::Endless,
-        Some(failure) => {
-            let note = failure.notes.first().cloned().unwrap_or_default();
-            Fate::Found { seed: failure.seed, note }
-        }
+        Some(failure) => Fate::Found { seed: failure.seed, note: failure.cause },
         None => Fate::Survived { runs: report.runs },
     })
 }

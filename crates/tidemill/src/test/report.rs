@@ -19,7 +19,9 @@ pub struct Failure {
     pub kind: FailureKind,
     /// Its shape, shared with similar failures: the rule, and the shape of the tuple.
     pub shape: String,
-    /// The last lines of the run on standard error.
+    /// The line that says what failed.
+    pub cause: String,
+    /// What the run said of it: its last lines on standard error.
     pub notes: Vec<String>,
     /// The arguments of `tidemill` that repeat it.
     pub arguments: Vec<String>,
@@ -240,6 +242,7 @@ mod tests {
             seed: 7,
             kind: FailureKind::Failed,
             shape: "violation(A)".to_owned(),
+            cause: String::new(),
             notes: vec!["tidemill: 1.000000 n0:1: violation(\"n0:1\")".to_owned()],
             arguments: vec!["sim".to_owned(), "a.olg".to_owned()],
         };

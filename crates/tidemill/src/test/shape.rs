@@ -8,12 +8,18 @@ use tidemill_stdx::sorted::SortedMap;
 
 use crate::identities::number;
 
-/// The shape of a failure, by its first line.
+/// The line that says what failed: what the run took for its failure, else what it said first.
+pub(super) fn cause(of_run: Option<String>, notes: &[String]) -> String {
+    let first = || notes.iter().find(|note| !note.starts_with(' ')).cloned();
+    of_run.or_else(first).unwrap_or_default()
+}
+
+/// The shape of a failure, by the line that says what failed.
 ///
-/// Nodes become letters in the order of their appearance, other varying parts `_`: `violation(A, B,
-/// _) (rule p2)`. Of faults and expectations the place and the kind remain.
-pub(super) fn of(notes: &[String]) -> String {
-    let line = notes.iter().find(|note| !note.starts_with(' ')).map_or("", String::as_str);
+/// Nodes become letters in the order in which they are named, what else differs from run to run
+/// becomes `_`: `violation(A, B, _) (rule p2)`. Of faults and expectations the place and the kind
+/// remain.
+pub(super) fn of(line: &str) -> String {
     line.strip_prefix("tidemill: ").and_then(of_tuple).unwrap_or_else(|| of_place(line))
 }
 
@@ -113,8 +119,17 @@ mod tests {
             ("panicked: no", "panicked: no"),
         ];
         for (note, expected) in cases {
-            assert_eq!(of(&["  before".to_owned(), note.to_owned()]), expected);
+            assert_eq!(of(note), expected);
         }
-        assert_eq!(of(&[]), "");
+        assert_eq!(of(""), "");
+    }
+
+    #[test]
+    fn a_note_that_fails_no_run_is_not_the_cause() {
+        let notes = ["  before", "a.sim:2:1: node 1 is not there to get it", "violation"];
+        let notes = notes.map(str::to_owned);
+        assert_eq!(cause(Some(notes[2].clone()), &notes), "violation");
+        assert_eq!(cause(None, &notes), notes[1]);
+        assert_eq!(cause(None, &[]), "");
     }
 }

@@ -112,8 +112,8 @@ fn run(simulation: &Simulation, shape: &str, candidate: &Candidate) -> Option<Fa
     }
     let notes: Vec<String> = notes.lines().into_iter().chain(report.problems).collect();
     let at_ns = report.nodes.map_or(0, |nodes| nodes.elapsed_ns);
-    let note = notes.iter().find(|note| !note.starts_with(' ')).cloned().unwrap_or_default();
-    (shape::of(&notes) == shape).then_some(Failed { at_ns, note })
+    let note = shape::cause(report.cause, &notes);
+    (shape::of(&note) == shape).then_some(Failed { at_ns, note })
 }
 
 /// The explanation of a failure, as lines.

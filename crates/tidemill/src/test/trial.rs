@@ -111,9 +111,10 @@ impl Trials {
             None => Console::of_notes(Box::new(notes.clone())),
             Some(_) => Console::new(Form::Text, Box::new(data.clone()), Box::new(notes.clone())),
         };
-        let failure = |kind, notes: Vec<String>| {
-            let shape = shape::of(&notes);
-            Failure { seed, kind, shape, notes, arguments: arguments.clone() }
+        let failure = |kind, cause: Option<String>, notes: Vec<String>| {
+            let cause = shape::cause(cause, &notes);
+            let shape = shape::of(&cause);
+            Failure { seed, kind, shape, cause, notes, arguments: arguments.clone() }
         };
         // No state outlives a run, so a panic leaves no broken invariant.
         let ran = panic::catch_unwind(AssertUnwindSafe(|| simulation.run(console)));
@@ -124,7 +125,7 @@ impl Trials {
         let mut report = match ran {
             Ok(report) => report,
             Err(message) => {
-                let failure = Some(failure(FailureKind::Broken, vec![message]));
+                let failure = Some(failure(FailureKind::Broken, None, vec![message]));
                 return Some(Tried { failure, coverage: Vec::new(), is_repeated: false });
             }
         };
@@ -135,7 +136,8 @@ impl Trials {
         let mut tried = Tried { failure: None, coverage, is_repeated: false };
         if !report.is_well() {
             let notes = notes.lines().into_iter().chain(report.problems.iter().cloned());
-            tried.failure = Some(failure(FailureKind::Failed, notes.collect()));
+            let cause = report.cause.take();
+            tried.failure = Some(failure(FailureKind::Failed, cause, notes.collect()));
         }
         if let Some(program) = fresh {
             tried.is_repeated = true;
@@ -146,7 +148,7 @@ impl Trials {
                 return None;
             }
             if let Some(difference) = difference {
-                tried.failure = Some(failure(FailureKind::Different, vec![difference]));
+                tried.failure = Some(failure(FailureKind::Different, None, vec![difference]));
             }
         }
         Some(tried)

@@ -11,6 +11,11 @@ use crate::traces::is_part;
 pub struct Execution<'a> {
     /// Nanoseconds since the start of the loop.
     pub at_ns: u64,
+    /// The turn of the node, by a number that no other turn of that time has.
+    pub turn: u64,
+    /// Whether it was heard at the end of the commit, behind what came of it there, as derivations
+    /// of views are; or may have been, where that is not known.
+    pub is_late: bool,
     /// The node.
     pub node: &'a str,
     /// The rule.
@@ -45,7 +50,10 @@ pub struct Named<'a> {
     pub relation: &'a str,
     /// Whether it is only passed between the parts of a rule.
     pub is_part: bool,
-    /// The node that holds it, if that is not the one of the execution.
+    /// Whether it is a row of a table, so that the rules of a turn see those from before it; false
+    /// if that is not known.
+    pub is_row: bool,
+    /// The node that has it, if that is not the one of the execution.
     pub holder: Option<&'a str>,
     /// Its columns.
     pub columns: Vec<Value<'a>>,
@@ -61,7 +69,8 @@ impl<'a> Named<'a> {
         let columns: Vec<Value<'a>> = columns.collect();
         let id = names.id(relation, columns.iter().copied());
         let is_part = is_part(plan, relation);
-        let relation = plan.relation(relation).name.as_str();
-        Named { id, relation, is_part, holder: None, columns }
+        let relation = plan.relation(relation);
+        let (is_row, relation) = (relation.table().is_some(), relation.name.as_str());
+        Named { id, relation, is_part, is_row, holder: None, columns }
     }
 }

@@ -168,6 +168,8 @@ impl Node {
                     premises.iter().map(|it| Named::new(names, plan, it.relation, row(it)));
                 observer.executed(Execution {
                     at_ns: self.turn.now_ns,
+                    turn: self.counters.turns,
+                    is_late: true,
                     node: address,
                     rule: &plan.rules[executed.rule.index()],
                     output: &Named::new(names, plan, head, columns.iter()),

@@ -57,6 +57,8 @@ impl Recording<'_, '_> {
         let output = Named::new(names, plan, output.relation, columns.iter().copied());
         failing.observer.executed(Execution {
             at_ns: self.inner.now_ns,
+            turn: failing.counters.turns,
+            is_late: false,
             node: failing.node,
             rule: &plan.rules[self.inner.rule.index()],
             output: &output,

@@ -35,6 +35,8 @@ pub(crate) struct Account {
     /// Inputs of executions, each with its node.
     inputs: Vec<(NodeNo, TupleNo)>,
     made: Map<(NodeNo, TupleNo), Vec<u32>>,
+    /// The last turn of each node.
+    turns: Map<NodeNo, Turn>,
     receipts: Map<(NodeNo, TupleNo), Vec<Received>>,
     /// Crashes and restarts of nodes, in order.
     lives: Vec<(NodeNo, u64, Life)>,
@@ -62,6 +64,24 @@ pub(super) struct Tuple {
     pub(super) is_part: bool,
     /// It was produced by a timer.
     pub(super) is_timer: bool,
+    /// It is a row of a table.
+    pub(super) is_row: bool,
+}
+
+/// A turn of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Turn {
+    at_ns: u64,
+    number: u64,
+    /// Its first execution.
+    first: u32,
+}
+
+impl Turn {
+    /// The same, where the first executions are gone.
+    fn behind(self, gone: u32) -> Turn {
+        Turn { first: self.first.saturating_sub(gone), ..self }
+    }
 }
 
 /// An execution of a rule.
@@ -69,6 +89,8 @@ pub(super) struct Tuple {
 pub(super) struct Executed {
     pub(super) at_ns: u64,
     pub(super) node: NodeNo,
+    turn: Turn,
+    is_late: bool,
     rule: u32,
     pub(super) output: TupleNo,
     pub(super) is_remote: bool,
@@ -143,10 +165,30 @@ impl Account {
             }
         }
         let inputs = self.inputs.len() as u32 - first_input;
-        let (at_ns, is_remote) = (it.at_ns, it.is_remote);
+        let Execution { at_ns, is_late, is_remote, .. } = it;
+        let turn = self.turn(node, (at_ns, it.turn));
         self.made.entry((node, output)).or_default().push(self.executions.len() as u32);
-        let executed = Executed { at_ns, node, rule, output, is_remote, first_input, inputs };
-        self.executions.push(executed);
+        self.executions.push(Executed {
+            at_ns,
+            node,
+            turn,
+            is_late,
+            rule,
+            output,
+            is_remote,
+            first_input,
+            inputs,
+        });
+    }
+
+    /// The turn of a node in which the next execution is.
+    fn turn(&mut self, node: NodeNo, (at_ns, number): (u64, u64)) -> Turn {
+        let first = self.executions.len() as u32;
+        let turn = self.turns.entry(node).or_insert(Turn { at_ns, number, first });
+        if (turn.at_ns, turn.number) != (at_ns, number) {
+            *turn = Turn { at_ns, number, first };
+        }
+        *turn
     }
 
     /// Records that a tuple was received from another node.
@@ -171,8 +213,8 @@ impl Account {
         let number = TupleNo(self.tuples.len() as u32);
         let is_timer = named.relation == "periodic";
         let text = text(named.relation, &named.columns);
-        let (id, is_part) = (named.id, named.is_part);
-        self.tuples.push(Tuple { id, text, is_part, is_timer });
+        let Named { id, is_part, is_row, .. } = *named;
+        self.tuples.push(Tuple { id, text, is_part, is_timer, is_row });
         self.numbers.insert(id, number);
         number
     }
@@ -183,15 +225,16 @@ impl Account {
         let first = old.executions.len() / 2;
         self.is_cut = true;
         (self.nodes, self.rules) = (std::mem::take(&mut old.nodes), std::mem::take(&mut old.rules));
-        self.lives = std::mem::take(&mut old.lives);
+        (self.lives, self.written) =
+            (std::mem::take(&mut old.lives), std::mem::take(&mut old.written));
         let mut renumbered: Map<TupleNo, TupleNo> = Map::default();
         let mut keep = |account: &mut Account, tuple: TupleNo| {
             *renumbered.entry(tuple).or_insert_with(|| {
                 let number = TupleNo(account.tuples.len() as u32);
-                let Tuple { id, ref mut text, is_part, is_timer } = old.tuples[tuple.0 as usize];
-                let text = std::mem::take(text);
-                account.tuples.push(Tuple { id, text, is_part, is_timer });
-                account.numbers.insert(id, number);
+                let kept = &mut old.tuples[tuple.0 as usize];
+                let text = std::mem::take(&mut kept.text);
+                account.numbers.insert(kept.id, number);
+                account.tuples.push(Tuple { text, ..*kept });
                 number
             })
         };
@@ -204,8 +247,11 @@ impl Account {
                 self.inputs.push((input.0, tuple));
             }
             self.made.entry((it.node, output)).or_default().push(self.executions.len() as u32);
-            self.executions.push(Executed { output, first_input, ..*it });
+            let turn = it.turn.behind(first as u32);
+            self.executions.push(Executed { output, first_input, turn, ..*it });
         }
+        let turns = old.turns.into_iter();
+        self.turns = turns.map(|(node, turn)| (node, turn.behind(first as u32))).collect();
         for ((node, tuple), all) in old.receipts {
             let newer = all.into_iter().filter(|it| it.after as usize >= first);
             let newer: Vec<Received> =
@@ -263,19 +309,21 @@ impl Account {
     /// The last execution before another that made a tuple at a node; for the node itself, or for
     /// others.
     ///
-    /// Results of grouped views are observed at the end of a commit, after their consequences:
-    /// without an earlier one, the maker may be a later one of the same turn.
+    /// What views yield is heard at the end of a commit, behind what came of it there: without one
+    /// before, it may be one of the same turn. What other rules of a turn derive no rule of that
+    /// turn has seen.
     pub(super) fn maker(&self, at: (NodeNo, TupleNo), before: u32, is_remote: bool) -> Option<u32> {
         let all = self.made.get(&at)?;
         let earlier = all.partition_point(|number| *number < before);
         let (earlier, later) = all.split_at(earlier);
         let fits = |number: &&u32| self.execution(**number).is_remote == is_remote;
+        let known = self.executions.get(before as usize).filter(|known| known.is_late);
         let same_turn = |number: &&u32| {
-            let known = self.executions.get(before as usize);
             let it = self.execution(**number);
-            known.is_some_and(|known| (known.node, known.at_ns) == (it.node, it.at_ns))
+            known.is_some_and(|known| (known.node, known.turn) == (it.node, it.turn))
         };
-        let of_turn = || later.iter().take_while(same_turn).find(fits);
+        let is_late = |number: &&u32| self.execution(**number).is_late && fits(number);
+        let of_turn = || later.iter().take_while(same_turn).find(is_late);
         earlier.iter().rev().find(fits).or_else(of_turn).copied()
     }
 
@@ -293,9 +341,17 @@ impl Account {
         &self.rules.texts[executed.rule as usize]
     }
 
-    /// The inputs of an execution, each with its node; the first one started it.
-    pub(super) fn inputs(&self, it: &Executed) -> &[(NodeNo, TupleNo)] {
-        &self.inputs[it.first_input as usize..(it.first_input + it.inputs) as usize]
+    /// What went into an execution, each with the node that had it, and the execution before which
+    /// it was there: first what started it. Of tables the rules of a turn see what was there before
+    /// it; views see what that turn has changed.
+    pub(super) fn inputs(&self, number: u32) -> impl Iterator<Item = (NodeNo, TupleNo, u32)> {
+        let it = self.execution(number);
+        let before = move |tuple: TupleNo| match self.tuple_of(tuple).is_row && !it.is_late {
+            true => it.turn.first,
+            false => number,
+        };
+        let inputs = &self.inputs[it.first_input as usize..(it.first_input + it.inputs) as usize];
+        inputs.iter().map(move |&(node, tuple)| (node, tuple, before(tuple)))
     }
 }
 

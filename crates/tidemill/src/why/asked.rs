@@ -1,9 +1,9 @@
 //! Explains a tuple at a running node from the record of traced rules.
 //!
 //! ```text
-//! [ask] sys::ruleExec, sys::tuple, sys::content of a node ──> an account, a tree
-//!   ^                                                              │
-//!   └────────── nodes that tuples of the tree came from <──────────┘
+//! [ask] sys::ruleExec, sys::tuple, sys::content, sys::table of a node ──> an account, a tree
+//!   ^                                                                          │
+//!   └──────────────── nodes that tuples of the tree came from <────────────────┘
 //! ```
 
 use std::collections::{BTreeMap, VecDeque};
@@ -114,6 +114,8 @@ struct Record {
     sources: Map<i64, String>,
     /// By id, the relation and the columns.
     contents: Map<i64, (String, OwnedValue)>,
+    /// The relations that are tables.
+    tables: Set<String>,
 }
 
 impl Record {
@@ -135,8 +137,15 @@ impl Record {
                 contents.extend(row.pop().map(|columns| (id, (name, columns))));
             }
         }
+        let tables = asker.ask("sys::table", timeout)?.rows;
+        let tables = tables.iter().filter_map(|row| text(row, 1)).collect();
         let node = node.unwrap_or_else(|| address.to_owned());
-        Ok(Record { node, executions, sources, contents })
+        Ok(Record { node, executions, sources, contents, tables })
+    }
+
+    /// Whether a tuple of the record is a row of a table.
+    fn is_row(&self, id: i64) -> bool {
+        self.contents.get(&id).is_some_and(|(relation, _)| self.tables.contains(relation))
     }
 
     /// A tuple of the record.
@@ -146,8 +155,10 @@ impl Record {
             None => ("unknown", None),
         };
         let columns = columns.map(|columns| columns.iter().collect()).unwrap_or_default();
-        // Tuples passed between the parts of a rule have no name.
-        Named { id, relation, is_part: relation.is_empty(), holder: None, columns }
+        // What is passed between the parts of a rule has no name.
+        let is_part = relation.is_empty();
+        let is_row = self.is_row(id);
+        Named { id, relation, is_part, is_row, holder: None, columns }
     }
 }
 
@@ -172,8 +183,16 @@ struct Executed<'r> {
     inputs: Vec<i64>,
 }
 
-/// The executions of a node, in the order of time; at one time each follows those that it depends
-/// on.
+impl Executed<'_> {
+    /// The record says of no rule whether it is a view, but those that an event starts are none.
+    fn may_be_of_view(&self) -> bool {
+        let first = self.inputs.first().map(|first| self.record.named(*first));
+        first.is_none_or(|first| first.is_row || first.is_part)
+    }
+}
+
+/// The executions of a node, in the order of time; what came of others of the same time is behind
+/// these.
 fn executions(record: &Record) -> Vec<Executed<'_>> {
     let mut found: BTreeMap<(i64, String, i64, bool), Vec<i64>> = BTreeMap::new();
     for row in &record.executions.rows {
@@ -241,6 +260,9 @@ fn account(records: &[Record], root: i64) -> Account {
         let inputs: Vec<Named<'_>> = it.inputs.iter().map(|id| it.record.named(*id)).collect();
         account.executed(Execution {
             at_ns: it.at_ns,
+            // The record has the time of turns.
+            turn: it.at_ns,
+            is_late: it.may_be_of_view(),
             node: &it.record.node,
             rule: &it.rule,
             output: &it.record.named(it.output),
@@ -278,6 +300,7 @@ mod tests {
             executions: Rows { name: "sys::ruleExec".to_owned(), rows },
             sources: Map::default(),
             contents: Map::default(),
+            tables: Set::default(),
         }
     }
 
@@ -292,6 +315,29 @@ mod tests {
         assert_eq!(of(&[(6, "a", 1, 2, false), (5, "b", 2, 3, false)]), ["b", "a"]);
         // Cycles terminate.
         assert_eq!(of(&[(5, "a", 1, 2, false), (5, "b", 2, 1, false)]).len(), 2);
+    }
+
+    /// An event came twice: the rule that it started the second time has read the row of the first.
+    #[test]
+    fn a_row_that_a_rule_has_read_was_there_before_its_turn() {
+        let all = [(5000, "a", 10, 1, false), (5000, "b", 1, 2, false), (6000, "a", 11, 1, false)];
+        let again = [(6000, "b", 1, 2, false), (6000, "c", 1, 3, false)];
+        let mut record = record("n0:1", &[&all[..], &again].concat());
+        let mut joined = record.executions.rows[4].clone();
+        joined[2] = OwnedValue::new(Value::Int(2));
+        joined[7] = OwnedValue::new(Value::Str("PRECOND"));
+        record.executions.rows.push(joined);
+        for (id, relation) in [(1, "ping"), (2, "seen"), (3, "twice"), (10, "time"), (11, "time")] {
+            let columns = OwnedValue::new(Value::Int(id));
+            record.contents.insert(id, (relation.to_owned(), columns));
+        }
+        record.tables.extend(["seen".to_owned(), "twice".to_owned()]);
+        let account = account(&[record], 3);
+        let (node, tuple) = (account.find_node("n0:1"), account.find_tuple(3));
+        let why = Why::new(&account, node.expect("it"), tuple.expect("it"), account.now());
+        let lines = why.to_string();
+        let seen = lines.lines().find(|line| line.contains("seen(")).unwrap_or_default();
+        assert!(seen.ends_with("by b at 0.000005"), "{lines}");
     }
 
     #[test]

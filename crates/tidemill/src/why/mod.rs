@@ -69,7 +69,8 @@ impl Explaining {
     pub(crate) fn injected(&mut self, relation: &str, columns: &[OwnedValue]) {
         let id = Naming::new(relation).id(columns.iter().map(OwnedValue::get));
         let columns = columns.iter().map(OwnedValue::get).collect();
-        self.events.saw(&Named { id, relation, is_part: false, holder: None, columns });
+        let (is_part, is_row) = (false, false);
+        self.events.saw(&Named { id, relation, is_part, is_row, holder: None, columns });
     }
 
     /// A row expected by a script is absent.

@@ -112,7 +112,44 @@ fn the_shortest_explanation_comes_first_and_facts_end_it() {
     );
 }
 
-/// A tuple that is used twice is explained nearer to the root.
+/// A rule sees what was there before the turn: the row of the first ping, and not the same one of
+/// the second, whatever the order of the rules.
+#[test]
+fn a_row_is_explained_by_what_was_before_the_turn_that_read_it() {
+    let ping = "p1 ping(@N, 7) :- periodic(@N, _, 1, 2).\n";
+    let seen = "p2 seen(@N, E) :- ping(@N, E).\n";
+    let wrong = "p3 violation(@N, E) :- ping(@N, E), seen(@N, E).\n";
+    for rules in [[ping, seen, wrong], [ping, wrong, seen]] {
+        let text = format!("materialize(seen, infinity, infinity, keys(2)).\n{}", rules.concat());
+        let why = why(&text, 1);
+        let made = why.lines().find(|line| line.contains("─ seen(")).unwrap_or_default();
+        assert!(made.ends_with(" at 1.000000"), "{why}");
+        assert!(!why.contains("see "), "{why}");
+    }
+}
+
+/// A fact that the same turn puts in again does not follow from what it led to.
+#[test]
+fn no_tuple_is_explained_by_what_came_of_it() {
+    let text = "\
+        materialize(fork, infinity, 1, keys(1)).\n\
+        fork(\"n0:1\", \"free\").\n\
+        t1 give(@N) :- take(@N), fork(@N, \"free\").\n\
+        t2 fork(@N, \"taken\") :- give(@N).\n\
+        t3 fork(@N, \"free\") :- give(@N).\n\
+        t4 violation(@N) :- give(@N).\n\
+        p1 take(@N) :- periodic(@N, _, 1, 1).\n";
+    assert_eq!(
+        why(text, 1),
+        "violation(\"n0:1\")  by t4 (a.olg:6:4) at 1.000000\n\
+         └─ give(\"n0:1\")  by t1 (a.olg:3:4) at 1.000000\n   \
+            ├─ fork(\"n0:1\", \"free\")  given\n   \
+            └─ take(\"n0:1\")  by p1 (a.olg:7:4) at 1.000000\n      \
+               └─ periodic(\"n0:1\", E, 1, 0)  timer\n"
+    );
+}
+
+/// A tuple that is used twice is explained where it is nearer to the root.
 #[test]
 fn what_is_explained_elsewhere_is_above_or_below() {
     let text = "materialize(a, infinity, infinity, keys(1)).\n\

@@ -245,16 +245,15 @@ fn causes(account: &Account, made: u32) -> (Vec<Cause>, Option<Origin>) {
     let mut open = VecDeque::from([made]);
     for _ in 0..PARTS_MAX {
         let Some(number) = open.pop_front() else { break };
-        let executed = account.execution(number);
-        for &(node, input) in account.inputs(executed) {
-            let cause = (node, input, number);
+        for (node, input, before) in account.inputs(number) {
+            let cause = (node, input, before);
             if !account.tuple_of(input).is_part {
                 if !causes.contains(&cause) {
                     causes.push(cause);
                 }
                 continue;
             }
-            let origin = Origin::find(account, (node, input), number);
+            let origin = Origin::find(account, (node, input), before);
             passed = passed.or(origin.filter(|it| it.receipt.is_some()));
             open.extend(origin.and_then(|it| it.made));
         }

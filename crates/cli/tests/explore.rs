@@ -124,10 +124,16 @@ fn a_run_that_fails_can_be_saved() {
         let err = stderr(&output);
         assert!(err.contains("violation(") && stdout(&output).contains("violations: 1"), "{err}");
     }
+    // What was found is printed, even if it cannot be written.
+    let nowhere = folder.path().join("nowhere/found.sim").display().to_string();
+    let commit = format!("{} --nodes 3 --script {}", program("commit.olg"), program("commit.sim"));
+    let output = run(&format!("explore -D IMPATIENT=1 {commit} --save {nowhere}"));
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("cannot write the script"), "{}", stderr(&output));
+    assert!(stdout(&output).contains("in a run of 7 steps"), "{}", stdout(&output));
     // Nothing is written if nothing fails.
     let fine = folder.path().join("fine.sim").display().to_string();
-    let line = format!("{} --nodes 3 --script {}", program("commit.olg"), program("commit.sim"));
-    summary(&format!("{line} --save {fine}"), 0);
+    summary(&format!("{commit} --save {fine}"), 0);
     assert!(!folder.path().join("fine.sim").exists());
 }
 

@@ -271,7 +271,8 @@ fn a_note_that_fails_no_run_names_no_failure() {
 #[test]
 fn a_failure_is_shrunk_to_what_it_takes() {
     let folder = Folder::new();
-    let found = folder.path().display().to_string();
+    // A folder that is not there yet.
+    let found = folder.path().join("all/here").display().to_string();
     for program in crate::faults::KINDS {
         let file = crate::common::root().join(format!("tests/faults/{program}.olg"));
         let file = file.display();
@@ -279,7 +280,7 @@ fn a_failure_is_shrunk_to_what_it_takes() {
         let output = run(&format!("{line} --faults {program}"));
         let text = stdout(&output);
         assert!(text.contains(" fail alike, the first is "), "{program}: {text}");
-        let script = folder.path().join("found.sim");
+        let script = folder.path().join("all/here/found.sim");
         let script = std::fs::read_to_string(&script).expect("a script");
         let actions: Vec<&str> = script.lines().filter(|line| line.starts_with("at ")).collect();
         assert!((2..=21).contains(&actions.len()), "{program}: {script}");

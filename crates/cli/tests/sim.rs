@@ -140,6 +140,12 @@ fn mistakes_in_scripts_have_their_place() {
     let output = run(&format!("sim {file} --for 1 --script {late}"));
     assert_eq!(status(&output), 0);
     assert!(stderr(&output).contains(":1:1: warning[script-late]"), "{}", stderr(&output));
+    let ended = folder.file("ended.sim", "at 1 end\nat 1 heal\nat 2 expect 0 pongs(NODE, 9)\n");
+    let output = run(&format!("sim {file} --script {ended}"));
+    assert_eq!(status(&output), 0);
+    let errors = stderr(&output);
+    assert!(errors.contains(":3:1: warning[script-late]"), "{errors}");
+    assert!(!errors.contains(":2:1: warning"), "{errors}");
 }
 
 #[test]

@@ -57,9 +57,6 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
         sim::report_all(&sources, &explorer.script(script, &sources), report)?;
     }
     let found = explorer.run().map_err(|message| common::failed(report, &message))?;
-    if let (Some(path), Some(counterexample)) = (&args.save, &found.counterexample) {
-        save(path, &counterexample.script, &args, report)?;
-    }
     let mut out = Out::new();
     if let Some(counterexample) = &found.counterexample {
         out.write(&if args.json { counterexample.json() } else { counterexample.to_string() });
@@ -68,7 +65,12 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
     out.write(&if args.json { found.json() } else { found.to_string() });
     out.write("\n");
     report.note(&found.cost());
-    match out.finish() {
+    let printed = out.finish();
+    // What was found is printed, whatever comes of the file.
+    if let (Some(path), Some(counterexample)) = (&args.save, &found.counterexample) {
+        save(path, &counterexample.script, &args, report)?;
+    }
+    match printed {
         Status::Fine if found.interrupted => Ok(interrupt.status()),
         Status::Fine if !found.is_well() => Err(Status::Failed),
         status => Ok(status),

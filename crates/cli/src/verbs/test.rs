@@ -1,5 +1,6 @@
 //! `test`.
 
+use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
@@ -71,6 +72,12 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
         let load = |mutant| super::read(&loading.0, Relations { mutant, ..relations() });
         let script = script.as_ref().map(|script| (script, &sources));
         return mutants::test(mutants, &load, (&options, script), &interrupt, report);
+    }
+    // Before the runs, so that what they find is not lost.
+    if let Some(folder) = &options.found {
+        fs::create_dir_all(folder).map_err(|error| {
+            common::failed(report, format!("--found {}: {error}", folder.display()))
+        })?;
     }
     let test = Test::new(program, options);
     let mut test = test.map_err(|message| common::failed(report, &message))?;

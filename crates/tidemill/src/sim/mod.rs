@@ -141,7 +141,8 @@ impl Simulation {
         let plan = self.rules.plan();
         let (cues, mut diagnostics) = bind(script, sources, plan, &self.identities);
         self.cues = self.cues.iter().cloned().chain(cues).collect();
-        let end = self.options.end_ns.unwrap_or(u64::MAX);
+        let ends = self.options.end_ns.into_iter().chain(script.end_ns());
+        let end = ends.min().unwrap_or(u64::MAX);
         let late = script.actions.iter().filter(|action| action.when.first() > end);
         diagnostics.extend(late.map(|action| {
             let message = "this never happens: the run ends before";

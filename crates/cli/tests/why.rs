@@ -90,7 +90,29 @@ fn a_simulation_explains_why_an_expected_row_is_absent() {
     assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
 }
 
-/// Each node is a process of its own, whose record is queried.
+/// A script expects that a row is not there.
+#[test]
+fn a_simulation_says_why_a_row_is_there_that_should_not_be() {
+    let folder = Folder::new();
+    let rules = "\
+        materialize(taken, infinity, infinity, keys(1, 2)).\n\
+        t1 taken(@N, X) :- offer(@N, X).\n\
+        export(offer).\n";
+    let file = folder.file("taken.olg", rules);
+    let script = "at 1 inject 0 offer(NODE, 4)\nat 2 expect 0 taken(NODE, _) count 0\n";
+    let script = folder.file("taken.sim", script);
+    let mut command = tidemill();
+    let output = command.args(["sim", &file, "--script", &script, "--for", "5"]).output();
+    let output = output.expect("it starts");
+    assert_eq!(status(&output), 1);
+    let expected = format!(
+        "taken(\"n0:1\", 4)  by t1 ({file}:2:4) at 1.000000\n\
+         └─ offer(\"n0:1\", 4)  given\n"
+    );
+    assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+}
+
+/// Each node is a process of its own, which is asked for what it has done.
 #[test]
 fn a_tuple_is_followed_to_the_node_that_it_came_from() {
     let folder = Folder::new();

@@ -7,9 +7,9 @@ use std::time::Duration;
 use tidemill_event::{Act, Loop, Time};
 use tidemill_overlog::fleet::{self, NodeId, Skew};
 use tidemill_overlog::node::Event;
-use tidemill_relation::SeqBuilder;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::text::{DisplayTuple, Pattern};
+use tidemill_relation::{OwnedValue, SeqBuilder};
 
 use super::{life, messages, settle};
 use crate::lines::{Kind, Writer};
@@ -215,6 +215,10 @@ fn expect(
                 journal.expectations_failed += 1;
                 if let Some(explaining) = &mut journal.explaining {
                     explaining.missed(&machine.fleet, NodeId(*node), pattern);
+                    if let Some(row) = surplus(machine, *node, *relation, pattern, count) {
+                        let at = &machine.fleet.identity(NodeId(*node)).address;
+                        explaining.unwanted((events.now().0, at), &pattern.name, &row);
+                    }
                 }
                 drop(journal);
                 let note = format!("{}: error[expect]: {failure}", cue.place);
@@ -226,7 +230,26 @@ fn expect(
     machine.stop_if_over(events);
 }
 
-/// The note on an expectation that fails at a node.
+/// The last row that fits, if there are more than there should be.
+fn surplus(
+    machine: &Machine,
+    node: u32,
+    relation: RelationId,
+    pattern: &Pattern,
+    count: Option<u64>,
+) -> Option<Vec<OwnedValue>> {
+    let identity = machine.fleet.identity(NodeId(node));
+    let (mut fitting, mut last) = (0, None);
+    machine.fleet.node(NodeId(node))?.rows(relation, |columns| {
+        if pattern.matches(columns, |param| Parameters(identity).get(param)) {
+            fitting += 1;
+            last = Some(columns.iter().map(|it| OwnedValue::new(*it)).collect());
+        }
+    });
+    last.filter(|_| count.is_some_and(|count| fitting > count))
+}
+
+/// What is not as expected at a node.
 fn disappointment(
     machine: &Machine,
     node: u32,

@@ -32,7 +32,8 @@ pub use tree::Why;
 pub(crate) struct Explaining {
     pub(crate) account: Account,
     events: absent::Events,
-    /// The first violation among those at the same time.
+    /// The first violation of those that happened at the same time, or the first row that should
+    /// not be there.
     violated: Option<Violated>,
     /// Why the first row expected by a script is absent.
     why_not: Option<WhyNot>,
@@ -75,7 +76,7 @@ impl Explaining {
 
     /// A row expected by a script is absent.
     pub(crate) fn missed(&mut self, fleet: &Fleet, node: NodeId, pattern: &Pattern) {
-        if self.why_not.is_none() {
+        if self.why_not.is_none() && self.violated.is_none() {
             let why_not = self.events.why_not(fleet, node, pattern);
             // The expectation may also fail as there are too many rows.
             self.why_not = why_not.filter(|it| !it.is_there());
@@ -104,11 +105,21 @@ impl Explaining {
     /// A row at a node is overdue.
     pub(crate) fn unsettled(&mut self, at_ns: u64, node: &str, row: &str) {
         let Ok((name, columns)) = parse_tuple(row) else { return };
-        if self.violated.is_none() {
+        self.unwanted((at_ns, node), &name, &columns);
+    }
+
+    /// A row is at a node that should not be there.
+    pub(crate) fn unwanted(
+        &mut self,
+        (at_ns, node): (u64, &str),
+        relation: &str,
+        columns: &[OwnedValue],
+    ) {
+        if self.violated.is_none() && self.why_not.is_none() {
             self.violated = Some(Violated {
                 at_ns,
                 node: node.to_owned(),
-                tuple: Naming::new(&name).id(columns.iter().map(OwnedValue::get)),
+                tuple: Naming::new(relation).id(columns.iter().map(OwnedValue::get)),
                 after: self.account.now(),
             });
         }

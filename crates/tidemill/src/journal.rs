@@ -146,7 +146,7 @@ impl Journal {
     pub(crate) fn cue_note(
         &mut self,
         now_ns: u64,
-        (writer, kind): (Writer, Kind),
+        (writer, kind): (Writer, LineKind),
         text: impl fmt::Display,
     ) {
         match &mut self.lines {
@@ -215,10 +215,10 @@ impl Journal {
         }
     }
 
-    fn tell(&mut self, kind: Kind, text: impl fmt::Display) {
+    fn tell(&mut self, kind: LineKind, text: impl fmt::Display) {
         match kind {
-            Kind::Failure | Kind::Violation => self.console.failing(text),
-            Kind::Data | Kind::Note | Kind::End => self.console.note(text),
+            LineKind::Failure | LineKind::Violation => self.console.failing(text),
+            LineKind::Data | LineKind::Note | LineKind::End => self.console.note(text),
         }
     }
 }
@@ -369,7 +369,7 @@ impl Observer for SharedJournal {
         if !given_up.times.is_power_of_two() {
             return;
         }
-        journal.note(given_up.node, Kind::Failure, GivenUpNote(&given_up));
+        journal.note(given_up.node, LineKind::Failure, GivenUpNote(&given_up));
     }
 }
 

@@ -142,9 +142,9 @@ impl Lines {
             so_far.violations += u64::from(kind == LineKind::Violation);
             match kind {
                 _ if so_far.lines <= skip => {}
-                Kind::Data => console.line(text),
-                Kind::Failure | Kind::Violation => console.failing(text),
-                Kind::Note | Kind::End => console.note(text),
+                LineKind::Data => console.line(text),
+                LineKind::Failure | LineKind::Violation => console.failing(text),
+                LineKind::Note | LineKind::End => console.note(text),
             }
         }
         parts.iter_mut().for_each(Lines::clear);

@@ -9,7 +9,7 @@ use super::code::ast::{
     AfterDef, Definition, Expr, ExprKind, HeaderDef, KeyDef, MeterDef, MeterUnit, On, PortDef,
     Statement, WordDef,
 };
-use super::lex::Kind;
+use super::lex::TokenKind;
 use super::literal::Literal;
 use super::parse::Parser;
 use crate::app::{Direction, Value};
@@ -91,7 +91,7 @@ impl Parser<'_> {
         let tokens = &self.tokens[first..self.at];
         let mut written = tokens.first().map_or(0, |token| token.start as usize);
         let end = tokens.last().map_or(written, |token| token.end as usize);
-        for token in tokens.iter().filter(|token| token.kind == Kind::Parameter) {
+        for token in tokens.iter().filter(|token| token.kind == TokenKind::Parameter) {
             let (start, end) = (token.start as usize, token.end as usize);
             let name = &self.text[start + 1..end];
             match self.values.and_then(|values| values.get(name)) {
@@ -139,7 +139,7 @@ impl Parser<'_> {
         self.mark(':', "write `key: type`")?;
         let kind = self.name("a type", "there are u8, u16, u32, u64, bool, ipv4 and mac")?;
         let mut default = None;
-        if self.takes(&Kind::Mark('=')) {
+        if self.takes(&TokenKind::Mark('=')) {
             default = self.key_default();
         }
         Some(KeyDef { name, kind, default })
@@ -163,7 +163,7 @@ impl Parser<'_> {
                         self.expected("a default", help);
                     }
                 }
-                while !matches!(self.kind(), Kind::Mark(',' | ')' | '{') | Kind::End) {
+                while !matches!(self.kind(), TokenKind::Mark(',' | ')' | '{') | TokenKind::End) {
                     self.advance();
                 }
             }
@@ -190,7 +190,7 @@ impl Parser<'_> {
     /// Where one is missing before the next line or the end of a block, it goes on as if it was
     /// there.
     pub(super) fn semicolon(&mut self) -> Option<()> {
-        let before_end = self.token().begins_line || self.kind() == &Kind::Mark('}');
+        let before_end = self.token().begins_line || self.kind() == &TokenKind::Mark('}');
         let found = self.mark(';', "end it with `;`");
         if before_end { Some(()) } else { found }
     }
@@ -391,7 +391,7 @@ impl Parser<'_> {
     /// What a statement with a mistake declares: its name is known, its value is not.
     fn declared_at(&self, at: usize) -> Option<Statement> {
         let word = |at: usize| {
-            let token = self.tokens.get(at).filter(|token| token.kind == Kind::Name)?;
+            let token = self.tokens.get(at).filter(|token| token.kind == TokenKind::Name)?;
             let text = self.text[token.start as usize..token.end as usize].to_owned();
             let span = Span { start: token.start, end: token.end, ..self.span() };
             Some(Word { text, span })
@@ -407,7 +407,7 @@ impl Parser<'_> {
 
     /// Whether what a mistake is in goes on behind the `}` that stands here.
     fn is_before_else(&self) -> bool {
-        let next = self.tokens.get(self.at + 1).filter(|next| next.kind == Kind::Name);
+        let next = self.tokens.get(self.at + 1).filter(|next| next.kind == TokenKind::Name);
         next.is_some_and(|next| &self.text[next.start as usize..next.end as usize] == "else")
     }
 
@@ -621,8 +621,8 @@ impl Parser<'_> {
             self.spend(parts)?;
             let at = self.at;
             match self.tokens[at].kind {
-                Kind::Integer(number) => {
-                    self.tokens[at].kind = Kind::Integer(-number);
+                TokenKind::Integer(number) => {
+                    self.tokens[at].kind = TokenKind::Integer(-number);
                     self.tokens[at].start += 1;
                 }
                 _ => self.advance(),
@@ -662,7 +662,7 @@ impl Parser<'_> {
             return Some(Expr { kind, span: start });
         }
         let kind = match self.kind().clone() {
-            Kind::Mark(mark @ ('!' | '-' | '~')) => {
+            TokenKind::Mark(mark @ ('!' | '-' | '~')) => {
                 self.advance();
                 ExprKind::Unary(mark, Box::new(self.operand(parts)?))
             }

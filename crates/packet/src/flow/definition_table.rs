@@ -1,7 +1,7 @@
 //! Tables in definitions of apps: their declarations, and the statements about them.
 
 use super::code::ast::{ColumnDef, Expr, Insert, Statement, TableDef};
-use super::lex::Kind;
+use super::lex::TokenKind;
 use super::literal::Literal;
 use super::parse::Parser;
 use crate::kernel::table::spec::{TableKind, TableWriter, WhenFull};

@@ -59,8 +59,8 @@ impl Body {
         let range = TokenKind::Operator("..");
         let is_tight = calls
             || is_sign && follows_sign(was, &token.kind)
-            || matches!(before.kind, Kind::Mark('(' | '.'))
-            || matches!(token.kind, Kind::Mark(')' | '.' | ',' | ';' | ':'))
+            || matches!(before.kind, TokenKind::Mark('(' | '.'))
+            || matches!(token.kind, TokenKind::Mark(')' | '.' | ',' | ';' | ':'))
             || before.kind == range
             || token.kind == range
             || opened && closes;
@@ -69,10 +69,10 @@ impl Body {
 }
 
 /// Whether a token stands at its sign. With `-` a number would become another token.
-fn follows_sign(sign: &str, token: &Kind) -> bool {
+fn follows_sign(sign: &str, token: &TokenKind) -> bool {
     match token {
-        Kind::Name | Kind::Parameter | Kind::Text(_) | Kind::Mark('(') => true,
-        Kind::Integer(_) => sign != "-",
+        TokenKind::Name | TokenKind::Parameter | TokenKind::Text(_) | TokenKind::Mark('(') => true,
+        TokenKind::Integer(_) => sign != "-",
         _ => false,
     }
 }

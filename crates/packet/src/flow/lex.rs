@@ -250,5 +250,5 @@ fn number(text: &str) -> Result<TokenKind, BadNumber> {
         return Err(BadNumber::TooLarge);
     }
     let magnitude = i128::from(magnitude);
-    Ok(Kind::Integer(if negative { -magnitude } else { magnitude }))
+    Ok(TokenKind::Integer(if negative { -magnitude } else { magnitude }))
 }

@@ -1,6 +1,6 @@
 //! Literals in definitions of apps, and parameters that stand for some.
 
-use super::lex::Kind;
+use super::lex::TokenKind;
 use super::parse::Parser;
 use crate::app::Value;
 
@@ -30,12 +30,12 @@ impl Parser<'_> {
     /// its value is not known.
     pub(super) fn literal(&self) -> Option<Literal> {
         Some(match self.kind() {
-            Kind::Integer(integer) => Literal::Integer(*integer),
-            Kind::Double(double) => Literal::Double(*double),
-            Kind::Text(text) => Literal::Text(text.clone()),
-            Kind::Name if self.source() == "true" => Literal::Bool(true),
-            Kind::Name if self.source() == "false" => Literal::Bool(false),
-            Kind::Parameter => {
+            TokenKind::Integer(integer) => Literal::Integer(*integer),
+            TokenKind::Double(double) => Literal::Double(*double),
+            TokenKind::Text(text) => Literal::Text(text.clone()),
+            TokenKind::Name if self.source() == "true" => Literal::Bool(true),
+            TokenKind::Name if self.source() == "false" => Literal::Bool(false),
+            TokenKind::Parameter => {
                 let known = self.values.and_then(|values| values.get(&self.source()[1..]));
                 match known {
                     None => Literal::Integer(1),

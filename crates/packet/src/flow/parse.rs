@@ -358,7 +358,7 @@ impl Parser<'_> {
 
     pub(super) fn value(&mut self, depth: u32) -> Option<Written> {
         let value = match self.kind().clone() {
-            Kind::Integer(integer) => match i64::try_from(integer) {
+            TokenKind::Integer(integer) => match i64::try_from(integer) {
                 Ok(integer) => Written::Literal(Value::Integer(integer)),
                 Err(_) => {
                     let help = format!("values of a config are {} at most", i64::MAX);
@@ -366,11 +366,11 @@ impl Parser<'_> {
                     return None;
                 }
             },
-            Kind::Double(double) => Written::Literal(Value::Double(double)),
-            Kind::Text(text) => Written::Literal(Value::Text(text)),
-            Kind::Name if self.source() == "true" => Written::Literal(Value::Bool(true)),
-            Kind::Name if self.source() == "false" => Written::Literal(Value::Bool(false)),
-            Kind::Parameter => {
+            TokenKind::Double(double) => Written::Literal(Value::Double(double)),
+            TokenKind::Text(text) => Written::Literal(Value::Text(text)),
+            TokenKind::Name if self.source() == "true" => Written::Literal(Value::Bool(true)),
+            TokenKind::Name if self.source() == "false" => Written::Literal(Value::Bool(false)),
+            TokenKind::Parameter => {
                 let text = self.source()[1..].to_owned();
                 Written::Parameter(Word { text, span: self.span() })
             }

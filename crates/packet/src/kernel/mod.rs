@@ -80,7 +80,7 @@ pub(crate) use facts::{Facts, FlowFacts, flow};
 pub use read::parse;
 pub use running::Running;
 pub(crate) use running::{Memory, TABLE_COUNTERS};
-pub use test::{Looked, Test, Viewed};
+pub use test::{PacketValues, PacketView, Test};
 pub(crate) use verify::TABLES_MAX;
 
 /// Bytes that a step puts before a packet at most.

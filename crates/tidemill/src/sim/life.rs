@@ -7,7 +7,7 @@ use tidemill_overlog::fleet::{self, NodeId};
 use tidemill_stdx::rng::Rng;
 
 use super::roll;
-use crate::lines::{Kind, Writer};
+use crate::lines::{LineKind, Writer};
 use crate::machine::{Machine, life, nodes};
 use crate::why::Life;
 
@@ -62,7 +62,7 @@ pub(super) fn restart(machine: &mut Machine, events: &mut Loop<Machine>, node: u
     if let Err(error) = started {
         let note = format!("tidemill: {address} does not start again: {error}");
         let writer = Writer::Node(node);
-        machine.journal.get_mut().cue_note(events.now().0, (writer, Kind::Note), note);
+        machine.journal.get_mut().cue_note(events.now().0, (writer, LineKind::Note), note);
         return;
     }
     note(machine, events, node, Life::Began);

@@ -12,7 +12,7 @@ use tidemill_relation::text::{DisplayTuple, Pattern};
 use tidemill_relation::{OwnedValue, SeqBuilder};
 
 use super::{life, messages, settle};
-use crate::lines::{Kind, Writer};
+use crate::lines::{LineKind, Writer};
 use crate::machine::Machine;
 use crate::machine::life::kill;
 use crate::script::{Cue, CueAction, Direction, When};
@@ -180,14 +180,14 @@ fn change_network(machine: &Machine, events: &mut Loop<Machine>, action: &CueAct
 
 /// Writes a note of a cue about a node.
 fn note_of(machine: &Machine, events: &Loop<Machine>, about: (u32, u32), note: String) {
-    tell(machine, events, about, Kind::Note, note);
+    tell(machine, events, about, LineKind::Note, note);
 }
 
 fn tell(
     machine: &Machine,
     events: &Loop<Machine>,
     (cue, node): (u32, u32),
-    kind: Kind,
+    kind: LineKind,
     note: String,
 ) {
     let by = (Writer::Cue(cue, node), kind);
@@ -222,7 +222,7 @@ fn expect(
                 }
                 drop(journal);
                 let note = format!("{}: error[expect]: {failure}", cue.place);
-                tell(machine, events, (number, *node), Kind::Failure, note);
+                tell(machine, events, (number, *node), LineKind::Failure, note);
             }
         }
     }

@@ -161,7 +161,7 @@ impl Lower<'_> {
         } else {
             return;
         };
-        self.wrong("duplicate-name", name.span, message, "choose another name");
+        self.error("duplicate-name", name.span, message, "choose another name");
     }
 
     /// Gives a name a meaning, if it has none.
@@ -685,13 +685,13 @@ impl Lower<'_> {
             Some(Meaning::Meter(_)) => {
                 let message = format!("`{}` is a meter", name.text);
                 let help = format!("ask it: `within {} {{ ... }}`", name.text);
-                self.wrong("bad-type", name.span, message, &help);
+                self.error("bad-type", name.span, message, &help);
                 self.wrong_value()
             }
             Some(Meaning::Table(_)) => {
                 let message = format!("`{}` is a table", name.text);
                 let help = format!("look a key up: `find {}(key) {{ ... }}`", name.text);
-                self.wrong("bad-type", name.span, message, &help);
+                self.error("bad-type", name.span, message, &help);
                 self.wrong_value()
             }
             None => self.wrong_value(),

@@ -89,7 +89,7 @@ impl StageContext<'_> {
                 }
             }
             // It failed while idle. The input goes to its successor, which `fault` makes.
-            Err(Unsaid::Failed) => {
+            Err(SendError::Failed) => {
                 if let Some(instance) = self.instances.get_mut(name) {
                     let mut row = SeqBuilder::new();
                     row.extend(columns);

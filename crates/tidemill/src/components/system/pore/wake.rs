@@ -401,7 +401,7 @@ fn rung(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let now = lp.host().now();
     let system = &mut world.node.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
-    system.pores.hush(id);
+    system.pores.drain_doorbell(id);
     let probe = check(world, from);
     if !matches!(probe, Probe::Nothing) {
         set_interest(world, lp, from, Interest::None);

@@ -125,7 +125,7 @@ impl Console {
         self.cause.take()
     }
 
-    /// True if data waits to be written.
+    /// Whether data is buffered.
     pub fn is_dirty(&self) -> bool {
         !self.buffer.is_empty()
     }

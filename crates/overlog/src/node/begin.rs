@@ -42,7 +42,7 @@ impl Node {
             let columns = row.as_seq();
             let is_taken = take(&self.program, (relation, columns, delete), &mut self.turn);
             if is_taken && received {
-                self.sight(relation, Stage::Received, None, columns, observer);
+                self.sight_received(relation, columns, observer);
             }
             self.count_tuple(received, is_taken);
             return;
@@ -113,6 +113,18 @@ impl Node {
         let is_taken = take(&self.program, (relation, columns, delete), &mut self.turn);
         self.count_tuple(received, is_taken);
         if is_taken && received {
+            self.sight_received(relation, columns, observer);
+        }
+    }
+
+    /// Shows a tuple from outside. The derivation shows it if its relation is only watched.
+    fn sight_received(
+        &mut self,
+        relation: RelationId,
+        columns: Seq<'_>,
+        observer: &mut dyn Observer,
+    ) {
+        if !self.program.plan().relation(relation).is_open() {
             self.sight(relation, Stage::Received, None, columns, observer);
         }
     }

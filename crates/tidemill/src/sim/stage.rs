@@ -180,10 +180,10 @@ fn change_network(machine: &Machine, events: &mut Loop<Machine>, action: &CueAct
 
 /// Writes a note of a cue about a node.
 fn note_of(machine: &Machine, events: &Loop<Machine>, about: (u32, u32), note: String) {
-    tell(machine, events, about, LineKind::Note, note);
+    report(machine, events, about, LineKind::Note, note);
 }
 
-fn tell(
+fn report(
     machine: &Machine,
     events: &Loop<Machine>,
     (cue, node): (u32, u32),
@@ -222,7 +222,7 @@ fn expect(
                 }
                 drop(journal);
                 let note = format!("{}: error[expect]: {failure}", cue.place);
-                tell(machine, events, (number, *node), LineKind::Failure, note);
+                report(machine, events, (number, *node), LineKind::Failure, note);
             }
         }
     }
@@ -249,7 +249,7 @@ fn surplus(
     last.filter(|_| count.is_some_and(|count| fitting > count))
 }
 
-/// What is not as expected at a node.
+/// The note on an expectation that fails at a node.
 fn disappointment(
     machine: &Machine,
     node: u32,

@@ -8,7 +8,7 @@ use tidemill_stdx::sorted::SortedMap;
 
 use crate::identities::number;
 
-/// The line that says what failed: what the run took for its failure, else what it said first.
+/// The line that names the failure: the cause that the run recorded, else its first note.
 pub(super) fn cause(of_run: Option<String>, notes: &[String]) -> String {
     let first = || notes.iter().find(|note| !note.starts_with(' ')).cloned();
     of_run.or_else(first).unwrap_or_default()
@@ -16,9 +16,8 @@ pub(super) fn cause(of_run: Option<String>, notes: &[String]) -> String {
 
 /// The shape of a failure, by the line that says what failed.
 ///
-/// Nodes become letters in the order in which they are named, what else differs from run to run
-/// becomes `_`: `violation(A, B, _) (rule p2)`. Of faults and expectations the place and the kind
-/// remain.
+/// Nodes become letters in the order of their appearance, other varying parts `_`: `violation(A, B,
+/// _) (rule p2)`. Of faults and expectations the place and the kind remain.
 pub(super) fn of(line: &str) -> String {
     line.strip_prefix("tidemill: ").and_then(of_tuple).unwrap_or_else(|| of_place(line))
 }

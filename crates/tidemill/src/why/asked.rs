@@ -155,7 +155,7 @@ impl Record {
             None => ("unknown", None),
         };
         let columns = columns.map(|columns| columns.iter().collect()).unwrap_or_default();
-        // What is passed between the parts of a rule has no name.
+        // Tuples passed between the parts of a rule have no name.
         let is_part = relation.is_empty();
         let is_row = self.is_row(id);
         Named { id, relation, is_part, is_row, holder: None, columns }
@@ -184,15 +184,15 @@ struct Executed<'r> {
 }
 
 impl Executed<'_> {
-    /// The record says of no rule whether it is a view, but those that an event starts are none.
+    /// The record does not mark views; a rule that an event started is none.
     fn may_be_of_view(&self) -> bool {
         let first = self.inputs.first().map(|first| self.record.named(*first));
         first.is_none_or(|first| first.is_row || first.is_part)
     }
 }
 
-/// The executions of a node, in the order of time; what came of others of the same time is behind
-/// these.
+/// The executions of a node, in the order of time; at one time each follows those that it depends
+/// on.
 fn executions(record: &Record) -> Vec<Executed<'_>> {
     let mut found: BTreeMap<(i64, String, i64, bool), Vec<i64>> = BTreeMap::new();
     for row in &record.executions.rows {

@@ -118,12 +118,7 @@ impl Node {
     }
 
     /// Shows a tuple from outside. The derivation shows it if its relation is only watched.
-    fn sight_received(
-        &mut self,
-        relation: RelationId,
-        columns: Seq<'_>,
-        observer: &mut dyn Observer,
-    ) {
+    fn sight_received(&self, relation: RelationId, columns: Seq<'_>, observer: &mut dyn Observer) {
         if !self.program.plan().relation(relation).is_open() {
             self.sight(relation, Stage::Received, None, columns, observer);
         }

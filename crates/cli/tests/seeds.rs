@@ -243,7 +243,7 @@ fn a_signal_ends_a_test_with_its_summary() {
     }
 }
 
-/// Failures are told apart by what failed, and not by what else was said before.
+/// Failures are grouped by their cause, and not by earlier notes.
 #[test]
 fn a_note_that_fails_no_run_names_no_failure() {
     let folder = Folder::new();
@@ -267,7 +267,7 @@ fn a_note_that_fails_no_run_names_no_failure() {
     }
 }
 
-/// What is found is a script of which nothing can be left out, and which needs no seed.
+/// A failure is shrunk to a minimal script, which needs no seed.
 #[test]
 fn a_failure_is_shrunk_to_what_it_takes() {
     let folder = Folder::new();

@@ -112,7 +112,7 @@ fn a_simulation_says_why_a_row_is_there_that_should_not_be() {
     assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
 }
 
-/// Each node is a process of its own, which is asked for what it has done.
+/// Each node is a process of its own, whose record is queried.
 #[test]
 fn a_tuple_is_followed_to_the_node_that_it_came_from() {
     let folder = Folder::new();

@@ -151,7 +151,7 @@ impl Journal {
     ) {
         match &mut self.lines {
             Some(lines) => lines.push(Some(now_ns), (writer, kind), text),
-            None => self.tell(kind, text),
+            None => kind.write(text, &mut self.console),
         }
     }
 
@@ -211,14 +211,7 @@ impl Journal {
     fn note(&mut self, node: &str, kind: LineKind, text: impl fmt::Display) {
         match &mut self.lines {
             Some(lines) => lines.push(None, (Writer::of(node), kind), text),
-            None => self.tell(kind, text),
-        }
-    }
-
-    fn tell(&mut self, kind: LineKind, text: impl fmt::Display) {
-        match kind {
-            LineKind::Failure | LineKind::Violation => self.console.failing(text),
-            LineKind::Data | LineKind::Note | LineKind::End => self.console.note(text),
+            None => kind.write(text, &mut self.console),
         }
     }
 }

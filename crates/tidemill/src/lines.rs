@@ -46,12 +46,23 @@ impl Writer {
 pub(crate) enum LineKind {
     Data,
     Note,
-    /// A note of something that fails the run.
+    /// A note on something that fails the run.
     Failure,
-    /// One about a tuple of the relation `violation`.
+    /// A note about a tuple of the relation `violation`.
     Violation,
     /// The end of the run: later lines are not written.
     End,
+}
+
+impl LineKind {
+    /// Writes a line of this kind.
+    pub(crate) fn write(self, text: impl fmt::Display, console: &mut Console) {
+        match self {
+            LineKind::Data => console.line(text),
+            LineKind::Failure | LineKind::Violation => console.failing(text),
+            LineKind::Note | LineKind::End => console.note(text),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -140,11 +151,8 @@ impl Lines {
             }
             so_far.lines += 1;
             so_far.violations += u64::from(kind == LineKind::Violation);
-            match kind {
-                _ if so_far.lines <= skip => {}
-                LineKind::Data => console.line(text),
-                LineKind::Failure | LineKind::Violation => console.failing(text),
-                LineKind::Note | LineKind::End => console.note(text),
+            if so_far.lines > skip {
+                kind.write(text, console);
             }
         }
         parts.iter_mut().for_each(Lines::clear);

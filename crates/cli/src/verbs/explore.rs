@@ -66,7 +66,7 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
     out.write("\n");
     report.note(&found.cost());
     let printed = out.finish();
-    // What was found is printed, whatever comes of the file.
+    // The counterexample is printed, whether the file can be written or not.
     if let (Some(path), Some(counterexample)) = (&args.save, &found.counterexample) {
         save(path, &counterexample.script, &args, report)?;
     }

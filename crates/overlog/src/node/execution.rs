@@ -13,8 +13,8 @@ pub struct Execution<'a> {
     pub at_ns: u64,
     /// The turn of the node, by a number that no other turn of that time has.
     pub turn: u64,
-    /// Whether it was heard at the end of the commit, behind what came of it there, as derivations
-    /// of views are; or may have been, where that is not known.
+    /// Whether it is reported at the end of the commit, after its consequences there, as derivations
+    /// of views are. True where that is unknown.
     pub is_late: bool,
     /// The node.
     pub node: &'a str,
@@ -50,10 +50,10 @@ pub struct Named<'a> {
     pub relation: &'a str,
     /// Whether it is only passed between the parts of a rule.
     pub is_part: bool,
-    /// Whether it is a row of a table, so that the rules of a turn see those from before it; false
-    /// if that is not known.
+    /// Whether it is a row of a table: the rules of a turn see the rows from before it. False where
+    /// that is unknown.
     pub is_row: bool,
-    /// The node that has it, if that is not the one of the execution.
+    /// The node that holds it, if that is not the one of the execution.
     pub holder: Option<&'a str>,
     /// Its columns.
     pub columns: Vec<Value<'a>>,

@@ -53,7 +53,7 @@ pub(super) struct Slot {
     /// Faults in a row.
     pub faults_in_a_row: u32,
     pub restarts: u64,
-    /// Packets of links that it has no more.
+    /// Packets of former links.
     pub packets_before: u64,
     pub meters: AppMeters,
 }
@@ -212,7 +212,7 @@ impl Slot {
         self.packets_before + self.packets_of_links()
     }
 
-    /// Those of the links that it has.
+    /// Packets of the present links.
     pub fn packets_of_links(&self) -> u64 {
         if self.io.inputs.is_empty() {
             let rings = self.io.outputs.iter().filter_map(|output| output.ring());

@@ -112,7 +112,7 @@ impl Parser<'_> {
         made.source += &self.text[written..end];
     }
 
-    /// Behind a mistake it goes on behind the keys.
+    /// Behind an error parsing continues behind the keys.
     fn key_definitions(&mut self, keys: &mut Vec<KeyDef>) {
         while !self.takes(&TokenKind::Mark(')')) {
             let key = self.key_definition();
@@ -145,7 +145,7 @@ impl Parser<'_> {
         Some(KeyDef { name, kind, default })
     }
 
-    /// The default of a key. Behind a mistake it goes on at the next key.
+    /// The default of a key. Behind an error parsing continues at the next key.
     fn key_default(&mut self) -> Option<Value> {
         let literal = self.literal();
         let is_literal = literal.is_some();
@@ -187,8 +187,8 @@ impl Parser<'_> {
         is
     }
 
-    /// Where one is missing before the next line or the end of a block, it goes on as if it was
-    /// there.
+    /// A missing one before the next line or the end of a block is reported, and parsing continues
+    /// as if it was there.
     pub(super) fn semicolon(&mut self) -> Option<()> {
         let before_end = self.token().begins_line || self.kind() == &TokenKind::Mark('}');
         let found = self.mark(';', "end it with `;`");
@@ -205,7 +205,7 @@ impl Parser<'_> {
         } else if self.word("state") {
             let name = self.name("a name", "write `state name = 0;`")?;
             let initial = self.initial();
-            // It stays declared whatever is wrong.
+            // The name is declared, whether its value is valid or not.
             let known = initial.unwrap_or(0);
             made.words.push(WordDef { name, is_counter: false, initial: known });
             initial?;
@@ -388,7 +388,7 @@ impl Parser<'_> {
         Some(statements)
     }
 
-    /// What a statement with a mistake declares: its name is known, its value is not.
+    /// The declaration of an invalid statement: its name is known, its value is not.
     fn declared_at(&self, at: usize) -> Option<Statement> {
         let word = |at: usize| {
             let token = self.tokens.get(at).filter(|token| token.kind == TokenKind::Name)?;
@@ -397,7 +397,7 @@ impl Parser<'_> {
             Some(Word { text, span })
         };
         let (keyword, name) = (word(at)?, word(at + 1)?);
-        let value = Expr { kind: ExprKind::Wrong, span: name.span };
+        let value = Expr { kind: ExprKind::Error, span: name.span };
         match keyword.text.as_str() {
             "let" => Some(Statement::Let(name, value)),
             "var" => Some(Statement::Var(name, value)),
@@ -405,13 +405,13 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether what a mistake is in goes on behind the `}` that stands here.
+    /// Whether `else` follows the `}` at the current position.
     fn is_before_else(&self) -> bool {
         let next = self.tokens.get(self.at + 1).filter(|next| next.kind == TokenKind::Name);
         next.is_some_and(|next| &self.text[next.start as usize..next.end as usize] == "else")
     }
 
-    /// Goes on behind the next `;`, or before the `}` that ends the block. What began at `before`
+    /// Continues behind the next `;`, or before the `}` that ends the block. What began at `before`
     /// may have opened blocks of its own.
     pub(super) fn recover_statement(&mut self, before: usize) {
         let mut open = 0_u32;
@@ -637,7 +637,7 @@ impl Parser<'_> {
 
     fn literal_kind(&mut self, literal: &Literal) -> Option<ExprKind> {
         match literal {
-            // One with a sign is what is left modulo 2^64.
+            // A negative one is taken modulo 2^64.
             Literal::Integer(number) => return Some(ExprKind::Number(*number as u64)),
             Literal::Bool(truth) => return Some(ExprKind::Bool(*truth)),
             Literal::Text(text) => {

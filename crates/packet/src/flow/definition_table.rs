@@ -56,7 +56,7 @@ impl Parser<'_> {
             made.writer = Some(self.one_of("kernel or program", &TableWriter::NAMES, HELP)?);
         } else if self.word("size") {
             let size = self.number("a number", "write `size 1024;`");
-            // It is said, if wrongly.
+            // An invalid size is no missing one.
             made.size = Some(size.unwrap_or(1));
             size?;
         } else if self.word("full") {

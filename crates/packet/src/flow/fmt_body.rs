@@ -68,7 +68,7 @@ impl Body {
     }
 }
 
-/// Whether a token stands at its sign. With `-` a number would become another token.
+/// Whether no blank separates a sign and its operand. `-` and a number would become one token.
 fn follows_sign(sign: &str, token: &TokenKind) -> bool {
     match token {
         TokenKind::Name | TokenKind::Parameter | TokenKind::Text(_) | TokenKind::Mark('(') => true,

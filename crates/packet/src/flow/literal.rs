@@ -1,4 +1,4 @@
-//! Literals in definitions of apps, and parameters that stand for some.
+//! Literals in definitions of apps, and parameters in place of them.
 
 use super::lex::TokenKind;
 use super::parse::Parser;
@@ -26,8 +26,8 @@ impl Literal {
 }
 
 impl Parser<'_> {
-    /// The literal that stands here, or that a parameter here stands for: any number, as long as
-    /// its value is not known.
+    /// The literal at the current position, or the value of a parameter; a number while that value
+    /// is unknown.
     pub(super) fn literal(&self) -> Option<Literal> {
         Some(match self.kind() {
             TokenKind::Integer(integer) => Literal::Integer(*integer),

@@ -19,7 +19,7 @@
 //! | part | does |
 //! |---|---|
 //! | [`lex`] | text to tokens |
-//! | [`parse`] | tokens to a tree, whatever is wrong |
+//! | [`parse`] | tokens to a tree, with errors |
 //! | `definition`, `definition_table`, `literal` | the same for definitions of apps |
 //! | [`code`] | apps that a file defines |
 //! | [`load`](mod@load) | files to a graph |

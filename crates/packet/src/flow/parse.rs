@@ -98,8 +98,7 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
     Parsed { items, diagnostics }
 }
 
-/// The definition that stands at `place` of a text, with the values of its parameters, and what is
-/// wrong.
+/// The definition at `place` of a text, with the values of its parameters, and its errors.
 pub fn parse_definition(
     (file, text): (FileId, &str),
     place: Range<usize>,
@@ -142,9 +141,9 @@ pub(super) struct Parser<'t> {
     pub(super) tokens: Vec<Token>,
     pub(super) at: usize,
     found: Vec<Diagnostic>,
-    /// Branches that stand behind others, up to the one that is read.
+    /// The length of the chain of `else if` up to the current branch.
     pub(super) chained: u32,
-    /// What parameters of a definition stand for, once that is known.
+    /// The values of the parameters of a definition, once known.
     pub(super) values: Option<&'t Map<String, Value>>,
 }
 

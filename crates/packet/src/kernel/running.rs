@@ -14,12 +14,12 @@ use super::{Event, Handler, Kernel, Supply};
 use crate::app::{Io, Progress, Start};
 use crate::packet::Packet;
 
-/// What is counted of each table, behind its name and `_`.
+/// The built-in counters of a table: `TABLE_entries` and so on.
 pub(crate) const TABLE_COUNTERS: [&str; 6] =
     ["entries", "inserted", "deleted", "expired", "evicted", "refused"];
 
-/// What a kernel remembers, at addresses that generated code knows: whoever has such code holds it
-/// too.
+/// The words and tables of a kernel, at addresses that generated code knows: the owner of such code
+/// holds it, too.
 #[derive(Debug)]
 pub(crate) struct Memory {
     /// The words, then how many packets were dropped by reason, then those that were `unlinked`,

@@ -27,9 +27,9 @@ pub struct Report {
     pub timer_late_max: Duration,
     /// The error if its data could not be written.
     pub failure: Option<io::Error>,
-    /// The first thing that failed a simulation, as it was written.
+    /// The first note on what failed a simulation.
     pub(crate) cause: Option<String>,
-    /// It is of one node that has components and no rules, which writes what these write.
+    /// The run had one node with components and no rules, whose data is the components' output.
     pub is_plain: bool,
     /// The counters of its borders, by border and counter (`read/messages`), in order.
     pub borders: Vec<(String, u64)>,

@@ -26,7 +26,7 @@ pub enum Fate {
     Found {
         /// The seed.
         seed: u64,
-        /// The line that says what failed.
+        /// The line that names the failure.
         note: String,
     },
     /// No run ended, in twice the time.

@@ -19,9 +19,9 @@ pub struct Failure {
     pub kind: FailureKind,
     /// Its shape, shared with similar failures: the rule, and the shape of the tuple.
     pub shape: String,
-    /// The line that says what failed.
+    /// The line that names the failure.
     pub cause: String,
-    /// What the run said of it: its last lines on standard error.
+    /// The last lines of the run on standard error.
     pub notes: Vec<String>,
     /// The arguments of `tidemill` that repeat it.
     pub arguments: Vec<String>,

@@ -14,7 +14,7 @@ pub(super) fn cause(of_run: Option<String>, notes: &[String]) -> String {
     of_run.or_else(first).unwrap_or_default()
 }
 
-/// The shape of a failure, by the line that says what failed.
+/// The shape of a failure, by the line that names it.
 ///
 /// Nodes become letters in the order of their appearance, other varying parts `_`: `violation(A, B,
 /// _) (rule p2)`. Of faults and expectations the place and the kind remain.

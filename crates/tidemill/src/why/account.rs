@@ -78,7 +78,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// The same, where the first executions are gone.
+    /// The same turn after the first `gone` executions are dropped.
     fn behind(self, gone: u32) -> Turn {
         Turn { first: self.first.saturating_sub(gone), ..self }
     }
@@ -309,9 +309,9 @@ impl Account {
     /// The last execution before another that made a tuple at a node; for the node itself, or for
     /// others.
     ///
-    /// What views yield is heard at the end of a commit, behind what came of it there: without one
-    /// before, it may be one of the same turn. What other rules of a turn derive no rule of that
-    /// turn has seen.
+    /// Derivations of views are reported at the end of a commit, after their consequences: without an
+    /// earlier one, the maker may be a later one of the same turn. No rule of a turn sees what other
+    /// rules of that turn derive.
     pub(super) fn maker(&self, at: (NodeNo, TupleNo), before: u32, is_remote: bool) -> Option<u32> {
         let all = self.made.get(&at)?;
         let earlier = all.partition_point(|number| *number < before);
@@ -341,9 +341,9 @@ impl Account {
         &self.rules.texts[executed.rule as usize]
     }
 
-    /// What went into an execution, each with the node that had it, and the execution before which
-    /// it was there: first what started it. Of tables the rules of a turn see what was there before
-    /// it; views see what that turn has changed.
+    /// The inputs of an execution, each with its node and the execution before which it existed; the
+    /// first one started it. Rules see the rows of tables from before their turn; views see the
+    /// changes of the turn.
     pub(super) fn inputs(&self, number: u32) -> impl Iterator<Item = (NodeNo, TupleNo, u32)> {
         let it = self.execution(number);
         let before = move |tuple: TupleNo| match self.tuple_of(tuple).is_row && !it.is_late {

@@ -32,8 +32,7 @@ pub use tree::Why;
 pub(crate) struct Explaining {
     pub(crate) account: Account,
     events: absent::Events,
-    /// The first violation of those that happened at the same time, or the first row that should
-    /// not be there.
+    /// The first violation among those at the same time, or the first row that should be absent.
     violated: Option<Violated>,
     /// Why the first row expected by a script is absent.
     why_not: Option<WhyNot>,
@@ -108,7 +107,7 @@ impl Explaining {
         self.unwanted((at_ns, node), &name, &columns);
     }
 
-    /// A row is at a node that should not be there.
+    /// A node holds a row that should be absent.
     pub(crate) fn unwanted(
         &mut self,
         (at_ns, node): (u64, &str),

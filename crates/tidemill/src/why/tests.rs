@@ -149,7 +149,7 @@ fn no_tuple_is_explained_by_what_came_of_it() {
     );
 }
 
-/// A tuple that is used twice is explained where it is nearer to the root.
+/// A tuple that is used twice is explained nearer to the root.
 #[test]
 fn what_is_explained_elsewhere_is_above_or_below() {
     let text = "materialize(a, infinity, infinity, keys(1)).\n\

@@ -260,6 +260,6 @@ pub enum ExprKind {
     Unary(char, Box<Expr>),
     /// Of two.
     Binary(&'static str, Box<Expr>, Box<Expr>),
-    /// What was a mistake, which has been reported.
-    Wrong,
+    /// An invalid expression, whose error has been reported.
+    Error,
 }

@@ -24,7 +24,7 @@ pub const KEY_TYPES: [&str; 7] = ["u8", "u16", "u32", "u64", "bool", "ipv4", "ma
 /// Functions of one number.
 const FUNCTIONS: [&str; 1] = ["byte"];
 
-/// What is counted of each app, besides what it drops.
+/// The built-in counters of each app, besides those of drops.
 const APP_COUNTERS: [&str; 2] = ["packets", "restarts"];
 
 /// What every program can read.
@@ -143,7 +143,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A counter is not called as something is that is counted of each app.
+    /// Reports a counter that has the name of a built-in one.
     fn check_counter(&mut self, name: &Word) {
         let text = name.text.as_str();
         let is_of = |table: &TableDef| {
@@ -615,7 +615,7 @@ impl Lower<'_> {
 
     pub(super) fn typed(&mut self, expr: &Expr, wanted: Type) -> Value {
         let (value, kind) = self.expr(expr);
-        if kind != wanted && kind != Type::Wrong && wanted != Type::Wrong {
+        if kind != wanted && kind != Type::Error && wanted != Type::Error {
             let message = format!("{} is expected, this is {}", wanted.name(), kind.name());
             let help = if wanted == Type::Bool { "compare it: `x != 0`" } else { "use `if`" };
             self.error("bad-type", expr.span, message, help);
@@ -634,9 +634,9 @@ impl Lower<'_> {
             }
             ExprKind::Field(header, field) => match self.field_of(header, field) {
                 Some((at, field)) => (self.field(at.base, &field), Type::Number),
-                None => self.wrong_value(),
+                None => self.error_value(),
             },
-            ExprKind::Wrong => self.wrong_value(),
+            ExprKind::Error => self.error_value(),
             ExprKind::Call(name, argument) => {
                 let argument = self.typed(argument, Type::Number);
                 (self.call(name, argument), Type::Number)
@@ -659,9 +659,9 @@ impl Lower<'_> {
         }
     }
 
-    /// What stands for a mistake.
-    pub(super) fn wrong_value(&mut self) -> (Value, Type) {
-        (self.build.constant(0), Type::Wrong)
+    /// The value of an invalid expression.
+    pub(super) fn error_value(&mut self) -> (Value, Type) {
+        (self.build.constant(0), Type::Error)
     }
 
     fn named(&mut self, name: &Word) -> (Value, Type) {
@@ -674,7 +674,7 @@ impl Lower<'_> {
         };
         if let Some(read) = read {
             if read != Computed::Now && !self.needs_packet(name.span) {
-                return self.wrong_value();
+                return self.error_value();
             }
             return (self.build.value(read), Type::Number);
         }
@@ -686,15 +686,15 @@ impl Lower<'_> {
                 let message = format!("`{}` is a meter", name.text);
                 let help = format!("ask it: `within {} {{ ... }}`", name.text);
                 self.error("bad-type", name.span, message, &help);
-                self.wrong_value()
+                self.error_value()
             }
             Some(Meaning::Table(_)) => {
                 let message = format!("`{}` is a table", name.text);
                 let help = format!("look a key up: `find {}(key) {{ ... }}`", name.text);
                 self.error("bad-type", name.span, message, &help);
-                self.wrong_value()
+                self.error_value()
             }
-            None => self.wrong_value(),
+            None => self.error_value(),
         }
     }
 

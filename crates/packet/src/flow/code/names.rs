@@ -10,8 +10,8 @@ use crate::kernel::table::spec::{KeyPlace, TableSpec};
 pub(super) enum Type {
     Number,
     Bool,
-    /// That of a mistake which has been reported: it fits everywhere.
-    Wrong,
+    /// Of an invalid expression, whose error has been reported: it fits everywhere.
+    Error,
 }
 
 impl Type {
@@ -19,7 +19,7 @@ impl Type {
         match self {
             Type::Number => "a number",
             Type::Bool => "a truth value",
-            Type::Wrong => "a mistake",
+            Type::Error => "an error",
         }
     }
 }

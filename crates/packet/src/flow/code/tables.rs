@@ -347,7 +347,7 @@ impl Lower<'_> {
             Some((table, at, self.entry(name, table)?))
         });
         let Some((table, (at, kind, bits), entry)) = found else {
-            return self.wrong_value();
+            return self.error_value();
         };
         let value = match at {
             At::Value(at) => self.build.value(Computed::Get(table, entry, at)),

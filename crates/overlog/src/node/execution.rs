@@ -13,8 +13,8 @@ pub struct Execution<'a> {
     pub at_ns: u64,
     /// The turn of the node, by a number that no other turn of that time has.
     pub turn: u64,
-    /// Whether it is reported at the end of the commit, after its consequences there, as derivations
-    /// of views are. True where that is unknown.
+    /// Whether it is reported at the end of the commit, after its consequences there, as
+    /// derivations of views are. True where that is unknown.
     pub is_late: bool,
     /// The node.
     pub node: &'a str,

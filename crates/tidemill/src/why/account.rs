@@ -309,9 +309,9 @@ impl Account {
     /// The last execution before another that made a tuple at a node; for the node itself, or for
     /// others.
     ///
-    /// Derivations of views are reported at the end of a commit, after their consequences: without an
-    /// earlier one, the maker may be a later one of the same turn. No rule of a turn sees what other
-    /// rules of that turn derive.
+    /// Derivations of views are reported at the end of a commit, after their consequences: without
+    /// an earlier one, the maker may be a later one of the same turn. No rule of a turn sees what
+    /// other rules of that turn derive.
     pub(super) fn maker(&self, at: (NodeNo, TupleNo), before: u32, is_remote: bool) -> Option<u32> {
         let all = self.made.get(&at)?;
         let earlier = all.partition_point(|number| *number < before);
@@ -341,9 +341,9 @@ impl Account {
         &self.rules.texts[executed.rule as usize]
     }
 
-    /// The inputs of an execution, each with its node and the execution before which it existed; the
-    /// first one started it. Rules see the rows of tables from before their turn; views see the
-    /// changes of the turn.
+    /// The inputs of an execution, each with its node and the execution before which it existed;
+    /// the first one started it. Rules see the rows of tables from before their turn; views see
+    /// the changes of the turn.
     pub(super) fn inputs(&self, number: u32) -> impl Iterator<Item = (NodeNo, TupleNo, u32)> {
         let it = self.execution(number);
         let before = move |tuple: TupleNo| match self.tuple_of(tuple).is_row && !it.is_late {

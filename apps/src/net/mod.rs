@@ -3,11 +3,8 @@
 
 mod ipv4;
 
-use std::fmt;
-use std::str::FromStr;
-
 use tidemill_packet::Packet;
-use tidemill_packet::app::{Setting, Value};
+pub use tidemill_packet::app::Mac;
 
 pub use ipv4::{Ipv4, Ports4, adjust, checksum, ipv4, transport_checksum};
 
@@ -20,61 +17,6 @@ pub const TYPE_VLAN: u16 = 0x8100;
 
 /// Bytes of an Ethernet header.
 pub const ETHERNET: usize = 14;
-
-/// An Ethernet address.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Mac(pub [u8; 6]);
-
-impl Mac {
-    /// To all.
-    pub const BROADCAST: Mac = Mac([0xff; 6]);
-
-    /// Whether it addresses several stations: multicast or broadcast.
-    pub fn is_group(self) -> bool {
-        self.0[0] & 1 == 1
-    }
-}
-
-impl fmt::Display for Mac {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
-    }
-}
-
-/// The text is no Ethernet address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NoMac;
-
-impl FromStr for Mac {
-    type Err = NoMac;
-
-    fn from_str(text: &str) -> Result<Mac, NoMac> {
-        let mut mac = Mac([0; 6]);
-        let mut parts = text.split(':');
-        for byte in &mut mac.0 {
-            let part = parts.next().filter(|part| part.len() == 2).ok_or(NoMac)?;
-            *byte = u8::from_str_radix(part, 16).map_err(|_| NoMac)?;
-        }
-        if parts.next().is_some() { Err(NoMac) } else { Ok(mac) }
-    }
-}
-
-impl Setting for Mac {
-    const TYPE: &'static str = "an Ethernet address";
-
-    fn read(value: &Value) -> Result<Mac, String> {
-        let error = || "an Ethernet address is expected, such as \"02:00:00:00:00:01\"".to_owned();
-        match value {
-            Value::Text(text) => text.parse().map_err(|_| error()),
-            _ => Err(error()),
-        }
-    }
-
-    fn value(&self) -> Value {
-        Value::Text(self.to_string())
-    }
-}
 
 /// The two bytes at `at`.
 pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

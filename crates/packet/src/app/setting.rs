@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::Value;
+use super::{Mac, Value};
 
 /// A type of config values: how it is read, shown, and called in the catalogue.
 pub trait Setting: Sized {
@@ -120,6 +120,7 @@ macro_rules! parsed {
 parsed! {
     Ipv4Addr "an IPv4 address" "10.0.0.1",
     Ipv6Addr "an IPv6 address" "fe80::1",
+    Mac "an Ethernet address" "02:00:00:00:00:01",
 }
 
 impl<T: Setting> Setting for Vec<T> {

@@ -1,13 +1,10 @@
 //! Definitions of apps: from tokens to a tree. Behind an error parsing continues at the next
 //! statement.
 
-use tidemill_diag::Span;
-
 use super::code::address::address;
-use super::code::ast::Word;
 use super::code::ast::{
     AfterDef, Definition, Expr, ExprKind, HeaderDef, KeyDef, MeterDef, MeterUnit, On, PortDef,
-    Statement, WordDef,
+    Statement, Word, WordDef,
 };
 use super::lex::TokenKind;
 use super::literal::Literal;
@@ -92,19 +89,18 @@ impl Parser<'_> {
         let mut written = tokens.first().map_or(0, |token| token.start as usize);
         let end = tokens.last().map_or(written, |token| token.end as usize);
         for token in tokens.iter().filter(|token| token.kind == TokenKind::Parameter) {
-            let (start, end) = (token.start as usize, token.end as usize);
-            let name = &self.text[start + 1..end];
+            let name = &self.source_of(token)[1..];
             match self.values.and_then(|values| values.get(name)) {
                 Some(value) => {
-                    made.source += &self.text[written..start];
+                    made.source += &self.text[written..token.start as usize];
                     // `by$N` is two words.
                     let joins = made.source.ends_with(|c: char| c == '_' || c.is_alphanumeric());
                     made.source += if joins { " " } else { "" };
                     made.source += &value.to_string();
-                    written = end;
+                    written = token.end as usize;
                 }
                 None => {
-                    let span = Span { start: token.start, end: token.end, ..self.span() };
+                    let span = self.span_of(token);
                     made.parameters.push(Word { text: name.to_owned(), span });
                 }
             }
@@ -392,9 +388,7 @@ impl Parser<'_> {
     fn declared_at(&self, at: usize) -> Option<Statement> {
         let word = |at: usize| {
             let token = self.tokens.get(at).filter(|token| token.kind == TokenKind::Name)?;
-            let text = self.text[token.start as usize..token.end as usize].to_owned();
-            let span = Span { start: token.start, end: token.end, ..self.span() };
-            Some(Word { text, span })
+            Some(Word { text: self.source_of(token).to_owned(), span: self.span_of(token) })
         };
         let (keyword, name) = (word(at)?, word(at + 1)?);
         let value = Expr { kind: ExprKind::Error, span: name.span };
@@ -408,7 +402,7 @@ impl Parser<'_> {
     /// Whether `else` follows the `}` at the current position.
     fn is_before_else(&self) -> bool {
         let next = self.tokens.get(self.at + 1).filter(|next| next.kind == TokenKind::Name);
-        next.is_some_and(|next| &self.text[next.start as usize..next.end as usize] == "else")
+        next.is_some_and(|next| self.source_of(next) == "else")
     }
 
     /// Continues behind the next `;`, or before the `}` that ends the block. What began at `before`

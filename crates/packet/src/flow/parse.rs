@@ -7,7 +7,7 @@ use tidemill_stdx::hash::Map;
 
 use super::code::ast::Definition;
 pub use super::code::ast::Word;
-use super::lex::{Token, TokenKind, lex};
+use super::lex::{Lexed, Token, TokenKind, lex};
 use crate::app::Value;
 
 /// Findings of one file at most.
@@ -82,9 +82,7 @@ pub struct Parsed {
 
 /// The tree of a text.
 pub fn parse(file: FileId, text: &str) -> Parsed {
-    let lexed = lex(file, text, 0..text.len());
-    let (tokens, found) = (lexed.tokens, lexed.diagnostics);
-    let mut parser = Parser { file, text, tokens, at: 0, found, chained: 0, values: None };
+    let mut parser = Parser::new(file, text, 0..text.len());
     let mut items = Vec::new();
     while parser.kind() != &TokenKind::End && parser.found.len() < DIAGNOSTICS_MAX {
         let (start, before) = (parser.token().start, parser.at);
@@ -104,24 +102,17 @@ pub fn parse_definition(
     place: Range<usize>,
     values: &Map<String, Value>,
 ) -> (Option<Definition>, Vec<Diagnostic>) {
-    let lexed = lex(file, text, place);
-    let (tokens, found) = (lexed.tokens, lexed.diagnostics);
-    let values = Some(values);
-    let mut parser = Parser { file, text, tokens, at: 0, found, chained: 0, values };
+    let mut parser = Parser { values: Some(values), ..Parser::new(file, text, place) };
     let made = parser.definition();
     (made, parser.found)
 }
 
 /// The value that `text` is; nothing if it is none.
 pub fn parse_value(text: &str) -> Option<Value> {
-    let lexed = lex(FileId(0), text, 0..text.len());
-    let clean = lexed.diagnostics.is_empty();
-    let (tokens, found) = (lexed.tokens, Vec::new());
-    let mut parser =
-        Parser { file: FileId(0), text, tokens, at: 0, found, chained: 0, values: None };
+    let mut parser = Parser::new(FileId(0), text, 0..text.len());
     let value = parser.value(0)?;
     let ended = parser.kind() == &TokenKind::End;
-    literal(value).filter(|_| clean && ended)
+    literal(value).filter(|_| ended && parser.found.is_empty())
 }
 
 fn literal(value: Written) -> Option<Value> {
@@ -147,6 +138,14 @@ pub(super) struct Parser<'t> {
     pub(super) values: Option<&'t Map<String, Value>>,
 }
 
+impl<'t> Parser<'t> {
+    /// A parser of the tokens at `place` of a text, at the first of them.
+    fn new(file: FileId, text: &'t str, place: Range<usize>) -> Parser<'t> {
+        let Lexed { tokens, diagnostics: found, .. } = lex(file, text, place);
+        Parser { file, text, tokens, at: 0, found, chained: 0, values: None }
+    }
+}
+
 impl Parser<'_> {
     pub(super) fn token(&self) -> &Token {
         // The last token is `End`, and nothing goes beyond it.
@@ -158,13 +157,16 @@ impl Parser<'_> {
     }
 
     pub(super) fn span(&self) -> Span {
-        Span { file: self.file, start: self.token().start, end: self.token().end }
+        self.span_of(self.token())
+    }
+
+    pub(super) fn span_of(&self, token: &Token) -> Span {
+        Span { file: self.file, start: token.start, end: token.end }
     }
 
     /// The span of the token before this one.
     pub(super) fn before(&self) -> Span {
-        let token = &self.tokens[self.at.saturating_sub(1)];
-        Span { file: self.file, start: token.start, end: token.end }
+        self.span_of(&self.tokens[self.at.saturating_sub(1)])
     }
 
     /// Whether nothing more is to be found.
@@ -173,7 +175,10 @@ impl Parser<'_> {
     }
 
     pub(super) fn source(&self) -> &str {
-        let token = self.token();
+        self.source_of(self.token())
+    }
+
+    pub(super) fn source_of(&self, token: &Token) -> &str {
         &self.text[token.start as usize..token.end as usize]
     }
 
@@ -356,28 +361,25 @@ impl Parser<'_> {
     }
 
     pub(super) fn value(&mut self, depth: u32) -> Option<Written> {
-        let value = match self.kind().clone() {
-            TokenKind::Integer(integer) => match i64::try_from(integer) {
-                Ok(integer) => Written::Literal(Value::Integer(integer)),
-                Err(_) => {
-                    let help = format!("values of a config are {} at most", i64::MAX);
-                    self.expected("a smaller number", &help);
-                    return None;
-                }
-            },
-            TokenKind::Double(double) => Written::Literal(Value::Double(double)),
-            TokenKind::Text(text) => Written::Literal(Value::Text(text)),
-            TokenKind::Name if self.source() == "true" => Written::Literal(Value::Bool(true)),
-            TokenKind::Name if self.source() == "false" => Written::Literal(Value::Bool(false)),
+        let value = match self.kind() {
             TokenKind::Parameter => {
                 let text = self.source()[1..].to_owned();
                 Written::Parameter(Word { text, span: self.span() })
             }
             TokenKind::Mark('[') if depth < DEPTH_MAX => return self.list(depth),
             _ => {
-                let help = "values are numbers, \"texts\", true, false, $NAME, and lists [a, b]";
-                self.expected("a value", help);
-                return None;
+                let Some(literal) = self.literal() else {
+                    let help =
+                        "values are numbers, \"texts\", true, false, $NAME, and lists [a, b]";
+                    self.expected("a value", help);
+                    return None;
+                };
+                let Some(value) = literal.value() else {
+                    let help = format!("values of a config are {} at most", i64::MAX);
+                    self.expected("a smaller number", &help);
+                    return None;
+                };
+                Written::Literal(value)
             }
         };
         self.advance();

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use tidemill_diag::Diagnostic;
 
-use super::address::EthernetAddress;
 use super::ast::{Definition, KeyDef, PortDef};
 use super::lower::{KEY_TYPES, lower, number_of};
 use crate::app::{
     App, Config, ConfigError, Count, Declaration, Declared, Default, Fault, Flow, Instance, Io,
-    Key, Port, Reconfigured, Setting, Settings, Start, Value,
+    Key, Mac, Port, Reconfigured, Setting, Settings, Start, Value,
 };
 use crate::kernel::Running;
 use crate::kernel::table::spec::TableSpec;
@@ -119,7 +118,7 @@ fn type_of(name: &str) -> Option<Read> {
         "u64" => reads::<u64>(),
         "bool" => reads::<bool>(),
         "ipv4" => reads::<Ipv4Addr>(),
-        "mac" => reads::<EthernetAddress>(),
+        "mac" => reads::<Mac>(),
         _ => return None,
     })
 }

@@ -123,6 +123,30 @@ fn the_limit_of_depth_leaves_most_of_a_small_stack() {
     }
 }
 
+/// What the parser accepts at its limit of depth, it accepts as printed: [`survive`] compares.
+#[test]
+fn what_is_printed_is_nested_no_deeper() {
+    let forms = [
+        "!",
+        "~",
+        "-",
+        "-~",
+        "!!X == ",
+        "X == !",
+        "X && !",
+        "!X == !",
+        "1 + ~",
+        "~1 * ~",
+        "X < !",
+        "!X in (1, 2) || !",
+    ];
+    for form in forms {
+        let text = |depth| format!("r p(@N, Y) :- q(@N, X), {}(X == 1).", form.repeat(depth));
+        let deepest = (1..200).rev().map(text).find(|text| survive(text).is_some());
+        assert!(deepest.is_some(), "`{form}` never parses");
+    }
+}
+
 fn nest(open: &str, close: &str, depth: usize) -> String {
     let (open, close) = (open.repeat(depth), close.repeat(depth));
     format!("r p(@N, Y) :- q(@N, X, V, M), Y := {open}1{close}.")

@@ -1,7 +1,8 @@
 //! The tree as a source: what is printed parses to the same tree, all names resolved.
 //!
-//! Parentheses are written where the parser needs them, by the levels of `crate::parse`: a value is
-//! accepted as a condition, never the other way round.
+//! Parentheses are written where the parser needs them and nowhere else, by the levels of
+//! `crate::parse`: a value is accepted as a condition, never the other way round. So what is
+//! printed is nested no deeper than what was parsed, which has a limit.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -27,8 +28,12 @@ const MEMBER: u8 = 4;
 const VALUE: u8 = 10;
 /// An element of a list, which may be a pattern.
 const ELEMENT: u8 = VALUE + 1;
+/// What `~` takes: `<<`, and all that binds tighter.
+const SHIFT: u8 = VALUE + 4;
 /// The level of expressions that never need parentheses.
 const OPERAND: u8 = 20;
+/// No operator follows, or the loosest.
+const NONE: u8 = 0;
 
 /// The binding level of an operator, and the least level of its left operand.
 fn levels(op: BinaryOp) -> (u8, u8) {
@@ -43,47 +48,53 @@ fn levels(op: BinaryOp) -> (u8, u8) {
         BinaryOp::Append => both(VALUE + 1),
         BinaryOp::BitXor => both(VALUE + 2),
         BinaryOp::BitAnd => both(VALUE + 3),
-        BinaryOp::Shl | BinaryOp::Shr => both(VALUE + 4),
+        BinaryOp::Shl | BinaryOp::Shr => both(SHIFT),
         BinaryOp::Add | BinaryOp::Sub => both(VALUE + 5),
         BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem | BinaryOp::Pow => both(VALUE + 6),
     }
 }
 
-/// The binding level of an expression.
-fn level(expr: &Expr) -> u8 {
+/// Whether an expression stands in parentheses where the level `least` is allowed and an operator
+/// of level `after` follows. `!` and `~` stand before any operand, and take what follows that binds
+/// tightly enough: `!A == B` is `!(A == B)`, and `~A + B` is `~(A + B)`.
+fn is_wrapped(expr: &Expr, least: u8, after: u8) -> bool {
     match &expr.kind {
-        ExprKind::Binary(op, ..) => levels(*op).0,
-        ExprKind::In(..) => MEMBER,
-        // `!a == b` is `!(a == b)`, and `~a + b` is `~(a + b)`.
-        ExprKind::Unary(UnaryOp::Not, _) => ANY,
-        ExprKind::Unary(UnaryOp::BitNot, _) => VALUE,
-        _ => OPERAND,
+        ExprKind::Binary(op, ..) => levels(*op).0 < least,
+        ExprKind::In(..) => MEMBER < least,
+        ExprKind::Unary(UnaryOp::Not, _) => MEMBER < least || EQUALITY <= after,
+        ExprKind::Unary(UnaryOp::BitNot, _) => SHIFT <= after,
+        _ => false,
     }
 }
 
 fn write_expr(f: &mut Formatter<'_>, expr: &Expr, least: u8) -> fmt::Result {
-    if level(expr) < least {
-        f.write_char('(')?;
-        write_bare(f, expr)?;
-        return f.write_char(')');
-    }
-    write_bare(f, expr)
+    write_before(f, expr, least, NONE)
 }
 
-fn write_bare(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
+/// Writes an expression before an operator of level `after`.
+fn write_before(f: &mut Formatter<'_>, expr: &Expr, least: u8, after: u8) -> fmt::Result {
+    if is_wrapped(expr, least, after) {
+        f.write_char('(')?;
+        write_bare(f, expr, NONE)?;
+        return f.write_char(')');
+    }
+    write_bare(f, expr, after)
+}
+
+fn write_bare(f: &mut Formatter<'_>, expr: &Expr, after: u8) -> fmt::Result {
     match &expr.kind {
         ExprKind::Literal(it) => it.fmt(f),
         ExprKind::Var(name) => f.write_str(name),
         ExprKind::Fresh => f.write_char('_'),
-        ExprKind::Unary(op, operand) => write_unary(f, *op, operand),
+        ExprKind::Unary(op, operand) => write_unary(f, *op, operand, after),
         ExprKind::Binary(op, a, b) => {
             let (own, left) = levels(*op);
-            write_expr(f, a, left)?;
+            write_before(f, a, left, own)?;
             write!(f, " {} ", op.symbol())?;
-            write_expr(f, b, own + 1)
+            write_before(f, b, own + 1, after)
         }
         ExprKind::In(value, range) => {
-            write_expr(f, value, VALUE)?;
+            write_before(f, value, VALUE, MEMBER)?;
             f.write_str(" in ")?;
             write_range(f, range)
         }
@@ -128,7 +139,7 @@ fn write_bare(f: &mut Formatter<'_>, expr: &Expr) -> fmt::Result {
     }
 }
 
-fn write_unary(f: &mut Formatter<'_>, op: UnaryOp, operand: &Expr) -> fmt::Result {
+fn write_unary(f: &mut Formatter<'_>, op: UnaryOp, operand: &Expr, after: u8) -> fmt::Result {
     f.write_str(op.symbol())?;
     // A `-` before a number would be a part of it.
     let is_number = |kind: &ExprKind| {
@@ -137,10 +148,15 @@ fn write_unary(f: &mut Formatter<'_>, op: UnaryOp, operand: &Expr) -> fmt::Resul
     };
     if op == UnaryOp::Neg && is_number(&operand.kind) {
         f.write_char('(')?;
-        write_bare(f, operand)?;
+        write_bare(f, operand, NONE)?;
         return f.write_char(')');
     }
-    write_expr(f, operand, OPERAND)
+    let least = match op {
+        UnaryOp::Not => EQUALITY,
+        UnaryOp::BitNot => SHIFT,
+        UnaryOp::Neg => OPERAND,
+    };
+    write_before(f, operand, least, after)
 }
 
 fn write_range(f: &mut Formatter<'_>, range: &Range) -> fmt::Result {

@@ -1,6 +1,6 @@
 //! Why a program cannot run.
 
-use std::fmt;
+use std::{fmt, io};
 
 /// Why a program cannot run, with a message for users.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,6 +22,16 @@ impl Error {
     /// A `Program` error.
     pub(crate) fn program(reason: impl fmt::Display) -> Error {
         Error::Program(reason.to_string())
+    }
+
+    /// A `Start` error.
+    pub(crate) fn start(reason: impl fmt::Display) -> Error {
+        Error::Start(reason.to_string())
+    }
+
+    /// The host provides no random numbers.
+    pub(crate) fn no_random(error: io::Error) -> Error {
+        Error::Start(format!("no random numbers: {error}"))
     }
 
     /// A `System` error.

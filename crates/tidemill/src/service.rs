@@ -19,6 +19,8 @@ use tidemill_stat::Registry;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
+use crate::error::Error;
+
 /// The maximum log level of this file.
 const CEILING: Level = Level::Info;
 
@@ -91,12 +93,13 @@ impl Service {
         &self,
         events: &mut Loop<W>,
         registry: Option<&Registry>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         if let Some(user) = self.user {
             if let Some(Err(error)) = registry.map(|registry| registry.give_to(user.ids())) {
                 say!(Warn, "service", "that user cannot ask this run: {error}");
             }
-            user.assume().map_err(|error| format!("cannot go on as another user: {error}"))?;
+            user.assume()
+                .map_err(|error| Error::Start(format!("cannot go on as another user: {error}")))?;
             registry.into_iter().for_each(Registry::clean_given);
             say!(Info, "service", "goes on as {user:?}");
         }

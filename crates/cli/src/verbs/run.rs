@@ -192,8 +192,8 @@ fn check_reach(nodes: &NodeOptions, has_rules: bool, report: Reporter) -> Result
     match nodes.check_reach() {
         Ok(Exposed::No) => {}
         Ok(Exposed::Yes) => report.warn("everyone who reaches this node can change what it holds"),
-        Err(message) => {
-            report.error(&message);
+        Err(error) => {
+            report.error(&error.to_string());
             return Err(Status::Usage);
         }
     }

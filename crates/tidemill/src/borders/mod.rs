@@ -56,6 +56,7 @@ use tidemill_overlog::node::Crossing;
 use tidemill_relation::TupleBuf;
 
 use crate::components::system::confined::Root;
+use crate::error::Error;
 use crate::machine::Machine;
 
 pub use checked::Checked;
@@ -102,7 +103,7 @@ pub(crate) fn open_files(
     events: &mut Loop<Machine>,
     root: Option<&Path>,
     existing: Existing,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     if !machine.has_scopes() {
         open_node_files(machine, events, root, existing)?;
     }
@@ -145,7 +146,7 @@ pub(crate) fn open_node_files(
     events: &mut Loop<Machine>,
     root: Option<&Path>,
     existing: Existing,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     if !machine.node.borders.have_files() {
         return Ok(());
     }

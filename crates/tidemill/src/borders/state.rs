@@ -16,6 +16,7 @@ use super::programs::Programs;
 use super::rules::RulesServer;
 use super::settings::{Settings, SettingsBorder};
 use super::tables::Tables;
+use crate::error::Error;
 
 /// The borders of a running node.
 #[derive(Default)]
@@ -104,10 +105,11 @@ impl Borders {
     /// Checks that the apps of another graph are as they were when the borders were checked.
     ///
     /// # Errors
-    /// The first app that differs, and why that matters, as text.
-    pub(crate) fn check(&self, graph: &Graph) -> Result<(), String> {
+    /// The first app that differs, and why that matters.
+    pub(crate) fn check(&self, graph: &Graph) -> Result<(), Error> {
         let settled = |app: &str, what| {
-            Err(format!("app {app}: {what} is settled when the program is loaded"))
+            let text = format!("app {app}: {what} is settled when the program is loaded");
+            Err(Error::Program(text))
         };
         match (self.decoders.unchecked(graph), self.flows.unchecked(graph)) {
             (Some(app), _) => settled(app, "what a Decode decodes"),

@@ -22,6 +22,7 @@ use tidemill_stdx::id::Id;
 use super::report::{deadlock_text, fault_text};
 use super::system::{packets, ports::Ports};
 use crate::borders::flows::{self, FlowBorder, Flows, Limits, Room};
+use crate::error::Error;
 use crate::machine::node::Node;
 use crate::machine::parts::Has;
 use crate::machine::{Machine, components, silent_journal};
@@ -90,15 +91,18 @@ impl Reports for HostReporter {
 }
 
 /// The number of the entry component, of which each flow has an instance.
-fn per_flow(program: &Program) -> Result<u32, String> {
-    let program = program.components.program.as_ref().ok_or("the program has errors")?;
-    let entry = program.entry.ok_or("the program has no component")?;
+fn per_flow(program: &Program) -> Result<u32, Error> {
+    let lacks = |what| move || Error::program(what);
+    let program = &program.components.program;
+    let program = program.as_ref().ok_or_else(lacks("the program has errors"))?;
+    let entry = program.entry.ok_or_else(lacks("the program has no component"))?;
     let component = &program.components[entry];
     match component.offers.first() {
         None => Ok(entry.index() as u32),
         Some(offer) => {
             let interface = &program.interfaces[offer.interface].name;
-            Err(format!("{} offers {interface}, and nobody asks for it", component.name))
+            let name = &component.name;
+            Err(Error::Program(format!("{name} offers {interface}, and nobody asks for it")))
         }
     }
 }
@@ -148,15 +152,15 @@ impl Hosted {
         seed: u64,
         options: ComponentOptions,
         flows: Option<(Fields, Limits)>,
-    ) -> Result<Hosted, String> {
+    ) -> Result<Hosted, Error> {
         let mut options = options;
         let border = flows.map(|(per, limits)| {
             let kind = per_flow(program)?;
-            Ok::<_, String>(FlowBorder::own(name, kind, per, limits))
+            Ok::<_, Error>(FlowBorder::own(name, kind, per, limits))
         });
         let border = border.transpose()?;
         let program = components::Making::new(&mut options, true).first(program)?;
-        let program = program.ok_or("the program has errors")?;
+        let program = program.ok_or_else(|| Error::program("the program has errors"))?;
         let reported = Rc::new(RefCell::new(Reported::default()));
         let name = name.to_owned();
         let logged = Logged { name: name.clone(), line: Vec::new() };
@@ -167,7 +171,7 @@ impl Hosted {
         let mut host = Box::new(Sim::new(seed));
         let seeds = components::Seeds::of(Some(seed), &mut *host)?;
         let engine = components::engine(program, &mut options, seeds, outputs)?;
-        let secret = host.hash_secret().map_err(|error| format!("no random numbers: {error}"))?;
+        let secret = host.hash_secret().map_err(Error::no_random)?;
         let has = Has { components: true, entry: border.is_none(), ..Has::default() };
         let machine = Machine::new(engine, silent_journal(), Registry::in_memory(), has)?;
         let mut hosted = Hosted { machine, lp: Loop::new(host), reported, has_begun: false };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use tidemill_event::Loop;
 use tidemill_overlog::fleet;
-use tidemill_overlog::node::Program as Rules;
+use tidemill_overlog::node::{Kept, Program as Rules};
 
 use super::crew::Proposal;
 use super::pending::Pending;
@@ -28,22 +28,22 @@ pub(super) fn replace(
     events: &mut Loop<Machine>,
     rules: Arc<Rules>,
     pending: Pending,
-) -> Result<(), String> {
+) -> Result<(), Kept> {
     if machine.crew.is_none() {
         return go_on(machine, events, rules, pending);
     }
-    fleet::can_replace(machine, events, &rules).map_err(|why| why.to_string())?;
+    fleet::can_replace(machine, events, &rules)?;
     let Some(crew) = &mut machine.crew else { return Ok(()) };
     let left = crew.others.len();
     let number = crew.proposals.propose(Proposal { rules: rules.clone(), pending, left });
     others::all(machine, move |machine, events| {
-        let vote = fleet::can_replace(machine, events, &rules).map_err(|why| why.to_string());
+        let vote = fleet::can_replace(machine, events, &rules);
         others::first(machine, move |machine, events| voted(machine, events, number, vote));
     });
     Ok(())
 }
 
-fn voted(machine: &mut Machine, events: &mut Loop<Machine>, number: u64, vote: Result<(), String>) {
+fn voted(machine: &mut Machine, events: &mut Loop<Machine>, number: u64, vote: Result<(), Kept>) {
     let Some(crew) = &mut machine.crew else { return };
     let Some(proposal) = crew.proposals.get(number) else { return };
     if let Err(why) = vote {
@@ -69,11 +69,11 @@ fn go_on(
     events: &mut Loop<Machine>,
     rules: Arc<Rules>,
     pending: Pending,
-) -> Result<(), String> {
+) -> Result<(), Kept> {
     machine.pending = Some(pending);
-    fleet::replace(machine, events, rules).map_err(|why| why.to_string())
+    fleet::replace(machine, events, rules)
 }
 
-fn note(machine: &Machine, why: &str) {
+fn note(machine: &Machine, why: &Kept) {
     machine.note(&format!("the old rules go on: {why}"));
 }

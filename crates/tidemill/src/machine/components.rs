@@ -14,6 +14,7 @@ use tidemill_stdx::rng::Rng;
 use crate::components::report::Reporter;
 use crate::components::system::Systems;
 use crate::components::system::disk::Disk;
+use crate::error::Error;
 use crate::journal::SharedJournal;
 use crate::program::Program;
 use crate::run::{ComponentOptions, Engine};
@@ -45,7 +46,7 @@ impl Making {
     ///
     /// # Errors
     /// The code generator does not support this machine.
-    pub(crate) fn first(&self, program: &Program) -> Result<Option<Executable>, String> {
+    pub(crate) fn first(&self, program: &Program) -> Result<Option<Executable>, Error> {
         let Some(ir) = &program.components.program else { return Ok(None) };
         let (sources, files) = (&program.sources, program.components.files);
         if self.is_interpreted {
@@ -65,7 +66,7 @@ impl Making {
         before: &Executable,
         succession: &Succession,
         sources: (&Sources, u32),
-    ) -> Result<Executable, String> {
+    ) -> Result<Executable, Error> {
         match self.is_interpreted {
             true => Ok(interpret_next(before, succession, sources, self.has_checkpoints())),
             false => compile_next(before, succession, sources, &self.choices).map_err(impossible),
@@ -82,8 +83,8 @@ impl Making {
     }
 }
 
-fn impossible(error: tidemill_jit::Error) -> String {
-    format!("no code can be made: {error}")
+fn impossible(error: tidemill_jit::Error) -> Error {
+    Error::Program(format!("no code can be made: {error}"))
 }
 
 /// The output, input and fault reports of a program's processes.
@@ -121,7 +122,7 @@ impl Seeds {
     ///
     /// # Errors
     /// The host provides no random numbers.
-    pub(crate) fn of(seed: Option<u64>, host: &mut dyn Host) -> Result<Seeds, String> {
+    pub(crate) fn of(seed: Option<u64>, host: &mut dyn Host) -> Result<Seeds, Error> {
         let random = seed.unwrap_or_else(|| host.random());
         Ok(Seeds { schedule: seed, random, hash: hash_seed(seed, host)? })
     }
@@ -136,7 +137,7 @@ pub(crate) fn engine(
     chosen: &mut ComponentOptions,
     seeds: Seeds,
     outputs: Outputs,
-) -> Result<(Runner, Systems), String> {
+) -> Result<(Runner, Systems), Error> {
     let Outputs { console, reports, disk } = outputs;
     let systems = Systems::new(&program, chosen, disk)?;
     let ComponentOptions { memory_max, stack_max, workers, spread_eagerly, .. } = chosen;
@@ -164,7 +165,7 @@ pub(crate) fn engine(
 ///
 /// # Errors
 /// The host provides no random numbers.
-pub(crate) fn idle(host: &mut dyn Host) -> Result<(Runner, Systems), String> {
+pub(crate) fn idle(host: &mut dyn Host) -> Result<(Runner, Systems), Error> {
     let (program, reports) = (Executable::empty(), Box::new(Silent));
     let console = Console::new(Box::new(Silent), Lines::Together);
     let outputs = Outputs { console, reports, disk: Disk::System };
@@ -185,11 +186,11 @@ impl Reports for Silent {
 }
 
 /// The hash seed of collections: with a seed it is derived from that.
-fn hash_seed(seed: Option<u64>, host: &mut dyn Host) -> Result<u64, String> {
+fn hash_seed(seed: Option<u64>, host: &mut dyn Host) -> Result<u64, Error> {
     if let Some(seed) = seed {
         return Ok(Rng::new(seed ^ 0x6861_7368).next_u64());
     }
     let mut bytes = [0; 8];
-    host.fill_entropy(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
+    host.fill_entropy(&mut bytes).map_err(Error::no_random)?;
     Ok(u64::from_le_bytes(bytes))
 }

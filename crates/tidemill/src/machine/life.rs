@@ -8,13 +8,14 @@ use tidemill_proc::arm;
 use super::node::{Others, Slot, slot};
 use super::{Machine, end, packets};
 use crate::borders;
+use crate::error::Error;
 use crate::script::Victim;
 
 /// Starts the graph and the components of the current node.
 ///
 /// # Errors
 /// The graph cannot start.
-pub(crate) fn begin(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<(), String> {
+pub(crate) fn begin(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<(), Error> {
     let Some(maker) = machine.maker.clone() else { return Ok(()) };
     if machine.node.borders.have_files() {
         let folder = maker.components.graph_folder(machine.node.id)?;

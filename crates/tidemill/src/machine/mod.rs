@@ -75,6 +75,7 @@ use crate::borders::sinks::Sinks;
 use crate::components::system::Systems;
 use crate::console::Console;
 use crate::control::Server;
+use crate::error::Error;
 use crate::journal::{Journal, SharedJournal};
 use crate::keys::KeyWatch;
 use crate::meters::Meters;
@@ -145,8 +146,8 @@ impl Machine {
         journal: SharedJournal,
         registry: Registry,
         has: Has,
-    ) -> Result<Machine, String> {
-        let idle = Arc::new(Rules::new(Compiled::default()).map_err(|error| error.to_string())?);
+    ) -> Result<Machine, Error> {
+        let idle = Arc::new(Rules::new(Compiled::default()).map_err(Error::start)?);
         Ok(Machine {
             fleet: Fleet::new(idle, Fabric::Udp, 0, Box::new(journal.clone())),
             node: Box::new(Node::new(NodeId(0), runner, systems)),

@@ -19,6 +19,7 @@ use tidemill_stat::Registry;
 
 use crate::borders::{Borders, Checked};
 use crate::components::system::Systems;
+use crate::error::Error;
 
 /// The engines of one node, except for its rules.
 pub(crate) struct Node {
@@ -62,8 +63,8 @@ impl Node {
         graph: Option<&Graph>,
         registry: &Registry,
         host: &mut dyn Host,
-    ) -> Result<(), String> {
-        let secret = host.hash_secret().map_err(|error| format!("no random numbers: {error}"))?;
+    ) -> Result<(), Error> {
+        let secret = host.hash_secret().map_err(Error::no_random)?;
         self.systems.know(&borders.schemas);
         self.borders = Borders::new(borders, graph, registry, secret);
         self.borders.offer(self.runner.worker());

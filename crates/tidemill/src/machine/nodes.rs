@@ -16,6 +16,7 @@ use tidemill_stdx::say;
 use super::{Machine, life, others};
 use crate::borders::{flows, rules};
 use crate::control;
+use crate::error::Error;
 use crate::keys::{KeyFileError, KeyWatch};
 use crate::run::{DRAIN_MAX, Listen, NodeOptions};
 
@@ -48,7 +49,7 @@ pub(crate) fn open(
     rules: Arc<Rules>,
     options: &NodeOptions,
     (seed, stop): (u64, Option<&Arc<AtomicBool>>),
-) -> Result<Opened, String> {
+) -> Result<Opened, Error> {
     let observer = Box::new(machine.journal.clone());
     let mut fleet = Fleet::new(rules, options.fabric, seed, observer);
     options.extra.iter().for_each(|extra| fleet.add_extra(extra.clone()));
@@ -72,7 +73,8 @@ pub(crate) fn open(
     let mut ports: Vec<(Ports, String)> = Vec::new();
     for _ in (0..count).filter(|&node| machine.share.has(NodeId(node))) {
         let opened = open_one(events.host(), address, listens);
-        ports.push(opened.map_err(|error| format!("cannot listen on {address}: {error}"))?);
+        let refused = |error| Error::Start(format!("cannot listen on {address}: {error}"));
+        ports.push(opened.map_err(refused)?);
     }
     let name = |listens: &String| options.address.clone().unwrap_or_else(|| listens.clone());
     let names = ports.iter().map(|(_, at)| (name(at), at.clone())).collect();
@@ -95,7 +97,7 @@ pub(crate) fn start(
     events: &mut Loop<Machine>,
     (opened, names): (Opened, &[Named]),
     options: &NodeOptions,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let mut ports = opened.ports.into_iter();
     let count = names.len() as u32;
     let first = || names.first().map(|(name, _)| name.clone());
@@ -106,14 +108,14 @@ pub(crate) fn start(
         let own = machine.share.has(NodeId(index)).then(|| ports.next()).flatten();
         let Some((ports, _)) = own else {
             fleet::start_elsewhere(machine, events, identity)
-                .map_err(|error| format!("cannot note node {index}: {error}"))?;
+                .map_err(|error| Error::Start(format!("cannot note node {index}: {error}")))?;
             continue;
         };
         let id = start_one(machine, events, ports, identity)
-            .map_err(|error| format!("cannot start node {index}: {error}"))?;
+            .map_err(|error| Error::Start(format!("cannot start node {index}: {error}")))?;
         if let Some(listener) = ports.listener.filter(|_| options.fabric != Fabric::Tcp) {
             control::listen(events, listener, id)
-                .map_err(|error| format!("node {index} cannot be asked: {error}"))?;
+                .map_err(|error| Error::Start(format!("node {index} cannot be asked: {error}")))?;
         }
     }
     let ids = machine.fleet.ids().filter(|&id| machine.share.has(id));
@@ -136,7 +138,7 @@ pub(crate) fn start_one(
     events: &mut Loop<Machine>,
     ports: impl Into<Ports>,
     identity: Identity,
-) -> Result<NodeId, String> {
+) -> Result<NodeId, Error> {
     let life = (NodeId(identity.index), 0);
     live(machine, events, life, &identity.address.clone(), |machine, events| {
         fleet::start(machine, events, ports, identity)
@@ -149,7 +151,7 @@ pub(crate) fn restart_one(
     events: &mut Loop<Machine>,
     endpoint: Endpoint,
     id: NodeId,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let life = (id, machine.fleet.restarts(id) + 1);
     let address = machine.fleet.identity(id).address.clone();
     live(machine, events, life, &address, |machine, events| {
@@ -165,7 +167,7 @@ fn live<T>(
     life: (NodeId, u64),
     address: &str,
     start: impl FnOnce(&mut Machine, &mut Loop<Machine>) -> io::Result<T>,
-) -> Result<T, String> {
+) -> Result<T, Error> {
     let scope = match machine.maker.clone() {
         Some(maker) => {
             let made = maker.make(&machine.journal, events, life, address);
@@ -174,7 +176,7 @@ fn live<T>(
         None => Scope::LOOP,
     };
     let started = events.within(machine, scope, start);
-    started.ok_or("it has ended")?.map_err(|error| error.to_string())
+    started.ok_or_else(|| Error::start("it has ended"))?.map_err(Error::start)
 }
 
 /// Starts the other engines of a node that is [started](start_one), if it has some.
@@ -182,7 +184,7 @@ pub(crate) fn begin(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     id: NodeId,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let scope = machine.scope_of(id).unwrap_or(Scope::LOOP);
     events.within(machine, scope, life::begin).unwrap_or(Ok(()))
 }

@@ -8,6 +8,7 @@ use tidemill_packet::graph::Graph;
 use super::Machine;
 use super::parts::{driver, secret_of};
 use crate::borders;
+use crate::error::Error;
 use crate::run::{PacketOptions, PacketsEnded};
 
 /// Starts the graph of the one node of a run.
@@ -17,7 +18,7 @@ pub(crate) fn start(
     graph: Graph,
     options: PacketOptions,
     chosen: (u64, Option<CaptureTime>),
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let secret = secret_of(events.host())?;
     let driver = driver(options.engine, chosen, machine.registry.clone(), secret);
     machine.node.driver = if options.busy_wait { driver.busy_wait() } else { driver };
@@ -29,8 +30,8 @@ pub(crate) fn configure(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     graph: Graph,
-) -> Result<(), String> {
-    drive::configure(machine, events, graph).map_err(|refused| refused.to_string())?;
+) -> Result<(), Error> {
+    drive::configure(machine, events, graph).map_err(Error::start)?;
     borders::link(machine);
     crate::components::system::packets::link(machine);
     Ok(())

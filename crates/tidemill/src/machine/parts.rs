@@ -22,6 +22,7 @@ use super::node::Node;
 use crate::borders::Checked;
 use crate::borders::files::Existing;
 use crate::components::system::disk::{Disk, Overlay};
+use crate::error::Error;
 use crate::journal::SharedJournal;
 use crate::program::{Program, Rules as Loaded};
 use crate::run::{ComponentOptions, Engine as Chosen, EngineKind};
@@ -54,10 +55,10 @@ pub(crate) fn rules_of(
     rules: Loaded,
     borders: &Checked,
     engine: Chosen,
-) -> Result<Option<Rules>, String> {
+) -> Result<Option<Rules>, Error> {
     let Loaded { program, operators, .. } = rules;
     let Some(program) = program else { return Ok(None) };
-    let mut rules = Rules::with_operators(program, operators).map_err(|error| error.to_string())?;
+    let mut rules = Rules::with_operators(program, operators).map_err(Error::program)?;
     borders.crossing().for_each(|relation| rules.cross(relation));
     if engine == Chosen::Interpreter {
         rules.interpret();
@@ -82,9 +83,9 @@ impl Compiled {
         program: Program,
         making: &Making,
         engine: Chosen,
-    ) -> Result<Compiled, String> {
+    ) -> Result<Compiled, Error> {
         if program.has_errors() {
-            return Err("the program has errors".to_owned());
+            return Err(Error::program("the program has errors"));
         }
         let components = making.first(&program)?;
         let has_entry = program.components.program.as_ref().is_some_and(|it| it.entry.is_some());
@@ -149,22 +150,23 @@ impl Choices {
     }
 
     /// The folder of the files that the graph of a node writes.
-    pub(crate) fn graph_folder(&self, id: NodeId) -> Result<PathBuf, String> {
+    pub(crate) fn graph_folder(&self, id: NodeId) -> Result<PathBuf, Error> {
         self.folder(self.root.as_deref().unwrap_or(Path::new(".")), id)
     }
 
     /// The folder of a node; each of several nodes has its own.
-    fn folder(&self, root: &Path, NodeId(id): NodeId) -> Result<PathBuf, String> {
+    fn folder(&self, root: &Path, NodeId(id): NodeId) -> Result<PathBuf, Error> {
         if !self.are_several {
             return Ok(root.to_owned());
         }
         let folder = root.join(id.to_string());
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| format!("{}: no folder for node {id}: {error}", folder.display()))?;
+        std::fs::create_dir_all(&folder).map_err(|error| {
+            Error::Start(format!("{}: no folder for node {id}: {error}", folder.display()))
+        })?;
         Ok(folder)
     }
 
-    fn of_node(&self, id: NodeId) -> Result<ComponentOptions, String> {
+    fn of_node(&self, id: NodeId) -> Result<ComponentOptions, Error> {
         let root = self.root.as_deref().map(|root| self.folder(root, id)).transpose()?;
         Ok(ComponentOptions {
             memory_max: self.memory_max,
@@ -194,7 +196,7 @@ impl Maker {
         events: &mut Loop<W>,
         (id, life): (NodeId, u64),
         address: &str,
-    ) -> Result<Node, String> {
+    ) -> Result<Node, Error> {
         let name = if self.names { address.to_owned() } else { String::new() };
         let seed = self.seed.map(|seed| match (id, life) {
             (NodeId(0), 0) => seed,
@@ -246,6 +248,6 @@ pub(crate) fn driver(
 }
 
 /// The secret with which the tables of a graph hash keys.
-pub(crate) fn secret_of(host: &mut dyn Host) -> Result<Secret, String> {
-    host.hash_secret().map_err(|error| format!("no random numbers: {error}"))
+pub(crate) fn secret_of(host: &mut dyn Host) -> Result<Secret, Error> {
+    host.hash_secret().map_err(Error::no_random)
 }

@@ -14,6 +14,7 @@ use super::parts::rules_of;
 use super::pending::Pending;
 use super::{Machine, Source, agree, nodes, replace_components};
 use crate::borders;
+use crate::error::Error;
 use crate::program::{FileKind, Kinds, Revision};
 use crate::reload::OnChange;
 use crate::watched::Watched;
@@ -141,7 +142,7 @@ fn try_install(
         return Err(End::refusal(Status::Unavailable, why));
     }
     if next.changed != Kinds::default() {
-        replace(machine, events, source, next).map_err(|(_, why)| wrong(why))?;
+        replace(machine, events, source, next).map_err(|kept| wrong(kept.why.to_string()))?;
     }
     source.installed = installed;
     Ok(())
@@ -162,8 +163,8 @@ fn take(machine: &mut Machine, events: &mut Loop<Machine>, source: &mut Source, 
     let changed = next.changed;
     match (refused(machine, events, source, &next), source.on_change) {
         (None, _) => {
-            if let Err((kept, why)) = replace(machine, events, source, next) {
-                machine.note(&format!("{kept}: {why}"));
+            if let Err(NotReplaced { notice, why }) = replace(machine, events, source, next) {
+                machine.note(&format!("{notice}: {why}"));
             }
         }
         (Some(why), OnChange::GoOn) => machine.note(&format!(
@@ -180,6 +181,13 @@ fn take(machine: &mut Machine, events: &mut Loop<Machine>, source: &mut Source, 
     }
 }
 
+/// The part of a program that was not replaced, and why.
+struct NotReplaced {
+    /// That the old part goes on.
+    notice: &'static str,
+    why: Error,
+}
+
 /// Replaces the running program by a revision that is not [`refused`].
 ///
 /// # Errors
@@ -189,17 +197,18 @@ fn replace(
     events: &mut Loop<Machine>,
     source: &mut Source,
     next: Next,
-) -> Result<(), (&'static str, String)> {
+) -> Result<(), NotReplaced> {
     let Next { revision, changed, succession } = next;
     if let Some((versions, succession)) = source.versions.as_mut().zip(succession) {
         let sources = (&revision.sources, revision.components.files);
         replace_components::replace(machine, events, versions, succession, sources)
-            .map_err(|why| ("the old program goes on", why))?;
+            .map_err(|why| NotReplaced { notice: "the old program goes on", why })?;
     }
     // If only the rules have changed, the graph is left untouched.
     let has_news = changed == Kinds::default() || source.graph != revision.graph;
     if let Some(graph) = revision.graph.as_ref().filter(|_| has_news) {
-        replace_graph(machine, events, graph).map_err(|why| ("the old program goes on", why))?;
+        replace_graph(machine, events, graph)
+            .map_err(|why| NotReplaced { notice: "the old program goes on", why })?;
     }
     source.graph.clone_from(&revision.graph);
     if machine.has.nodes {
@@ -208,7 +217,7 @@ fn replace(
             || source.borders.tables != revision.borders.tables;
         if changed != Kinds::default() || is_wired_otherwise {
             replace_rules(machine, events, source, revision)
-                .map_err(|why| ("the old rules go on", why))?;
+                .map_err(|why| NotReplaced { notice: "the old rules go on", why })?;
         }
     } else {
         if changed.has(FileKind::Schemas) {
@@ -266,12 +275,12 @@ fn replace_rules(
     events: &mut Loop<Machine>,
     source: &mut Source,
     revision: Revision,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let Revision { outline, rules, borders, graph, .. } = revision;
     let Some(rules) = rules_of(rules, &borders, source.engine)? else { return Ok(()) };
     borders.schemas.count_on(&source.borders.schemas);
     let pending = Pending { borders: borders.clone(), graph };
-    agree::replace(machine, events, Arc::new(rules), pending)?;
+    agree::replace(machine, events, Arc::new(rules), pending).map_err(Error::program)?;
     (source.outline, source.borders) = (outline, borders);
     Ok(())
 }
@@ -287,7 +296,7 @@ fn replace_graph(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     graph: &Graph,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let mut refused = Ok(());
     machine.at_each_node(events, |machine, _| {
         if refused.is_ok() {
@@ -301,7 +310,7 @@ fn replace_graph(
             None => graph.clone(),
         };
         if let Err(why) = drive::prepare(machine, events, graph) {
-            refused = Err(why.to_string());
+            refused = Err(Error::start(why));
         }
     });
     refused

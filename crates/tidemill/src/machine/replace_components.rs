@@ -6,6 +6,7 @@ use tidemill_event::Loop;
 
 use super::{Machine, Versions};
 use crate::borders::Checked;
+use crate::error::Error;
 
 /// Why they cannot be replaced.
 pub(super) fn refused(
@@ -55,7 +56,7 @@ pub(super) fn replace(
     running: &mut Versions,
     succession: Succession,
     sources: (&Sources, u32),
-) -> Result<(), String> {
+) -> Result<(), Error> {
     if succession.program == running.program {
         return Ok(());
     }

@@ -248,7 +248,7 @@ impl OwnProgram {
         let flows = per(&config.per).ok().filter(|per| !per.is_empty());
         let flows = flows.map(|per| (per, limits));
         let name = start.name();
-        let program = Hosted::new(&program, name, seed, components, flows).map_err(Fault::new)?;
+        let program = Hosted::new(&program, name, seed, components, flows)?;
         Ok(OwnProgram {
             program,
             started_ns: start.now_ns(),

@@ -124,7 +124,7 @@ impl Prepared {
         let mut source = reload.map(|reload| Source::new(reload, &program, engine));
         let written = source.as_ref().and_then(|_| program.components.program.clone());
         let making = Making::new(&mut options.components, are_counted);
-        let program = Compiled::new(program, &making, engine).map_err(Error::Program)?;
+        let program = Compiled::new(program, &making, engine)?;
         if let Some(source) = &mut source {
             let made = program.parts.components.clone();
             source.versions = Versions::new(written, made, making);
@@ -145,7 +145,7 @@ impl Prepared {
         };
         let are_several = count > 1 && (has.components || has.packets);
         if has.nodes || are_several {
-            let is_exposed = options.nodes.check_reach().map_err(Error::Options)? == Exposed::Yes;
+            let is_exposed = options.nodes.check_reach()? == Exposed::Yes;
             source.iter_mut().for_each(|source| source.is_exposed = is_exposed);
         }
         let Parts { graph, components, borders, .. } = &program.parts;
@@ -171,15 +171,13 @@ impl Prepared {
         let (mut machine, rules, graph) = match are_several {
             false => {
                 let machine =
-                    of_one_node((&mut parts, has), &mut options, journal, tap(), &mut *host);
-                (machine.map_err(Error::Start)?, rules, parts.graph)
+                    of_one_node((&mut parts, has), &mut options, journal, tap(), &mut *host)?;
+                (machine, rules, parts.graph)
             }
             true => {
-                refuse_shared_devices(&parts).map_err(Error::Options)?;
-                let machine = components::idle(&mut *host).and_then(|engine| {
-                    Machine::new(engine, journal, options.registry.clone(), has)
-                });
-                let mut machine = machine.map_err(Error::Start)?;
+                refuse_shared_devices(&parts)?;
+                let engine = components::idle(&mut *host)?;
+                let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
                 machine.maker = Some(Rc::new(maker(parts, &mut options, tap, captures)));
                 let idle = || Rules::new(OfRules::default());
                 (machine, Some(rules.map_or_else(idle, Ok).map_err(Error::program)?), None)
@@ -201,7 +199,7 @@ impl Prepared {
         if watches {
             ends::watch_files(&mut run.events);
         }
-        run.start(rules, graph, seed).map_err(Error::Start)?;
+        run.start(rules, graph, seed)?;
         run.go()?;
         run.finish()
     }
@@ -214,7 +212,7 @@ fn of_one_node(
     journal: SharedJournal,
     output: Tap,
     host: &mut dyn Host,
-) -> Result<Machine, String> {
+) -> Result<Machine, Error> {
     let program = parts.components.take().unwrap_or_else(Executable::empty);
     let outputs = Outputs::of(Box::new(output), &journal, String::new());
     let seeds = Seeds::of(options.seed, host)?;
@@ -247,13 +245,14 @@ fn maker(
 }
 
 /// Refuses graphs with a device, which several nodes cannot share.
-fn refuse_shared_devices(parts: &Parts) -> Result<(), String> {
+fn refuse_shared_devices(parts: &Parts) -> Result<(), Error> {
     let apps = parts.graph.iter().flat_map(|graph| &graph.apps);
     let shared = apps.into_iter().find(|app| app.kind.exclusive);
     shared.map_or(Ok(()), |app| {
         let of = app.kind.keys.first().and_then(|key| app.config.get(key.name));
         let of = of.map_or(String::new(), |of| format!(" of {of}"));
-        Err(format!("several nodes cannot share app `{}`{of}: run one node", app.name))
+        let shared = format!("several nodes cannot share app `{}`{of}: run one node", app.name);
+        Err(Error::Options(shared))
     })
 }
 
@@ -305,7 +304,7 @@ impl Run {
         rules: Option<Rules>,
         graph: Option<Graph>,
         seed: u64,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         let Run { machine, events, options, others, .. } = self;
         machine.control = Some(Server::new(&machine.registry, options.nodes.token.clone()));
         let stop = options.stop_flag.as_ref();
@@ -345,7 +344,7 @@ impl Run {
         if options.clock != Clock::Virtual {
             show_counters(machine, events);
             ends::watch(events, options, &self.heard)
-                .map_err(|error| format!("cannot wait for signals: {error}"))?;
+                .map_err(|error| Error::Start(format!("cannot wait for signals: {error}")))?;
             options.service.ready(events, Some(&machine.registry))?;
         }
         Ok(())
@@ -397,8 +396,7 @@ impl Run {
                 (journal.violations, journal.given_up)
             };
             (summary.violations, summary.given_up) = (violations, given_up);
-            let ended = others.end(&machine, (&mut summary, &mut report.profile));
-            ended.map_err(Error::System)?;
+            others.end(&machine, (&mut summary, &mut report.profile))?;
             summary.leave_out();
             report.nodes = Some(summary);
         }

@@ -14,6 +14,7 @@ use tidemill_stat::Registry;
 
 pub use tidemill_packet::engine::EngineKind;
 
+use crate::error::Error;
 use crate::keys::KeyFiles;
 use crate::reach::Reach;
 use crate::reload::Reload;
@@ -162,24 +163,24 @@ impl NodeOptions {
     /// Whether nodes without a key can be reached from other hosts.
     ///
     /// # Errors
-    /// They may not, or would have a name that cannot be reached, as text.
-    pub fn check_reach(&self) -> Result<Exposed, String> {
+    /// They may not, or would have a name that cannot be reached.
+    pub fn check_reach(&self) -> Result<Exposed, Error> {
         let Listen::Address(address) = &self.listen else { return Ok(Exposed::No) };
         let reach = Reach::of(address);
         if reach == Reach::Wildcard && self.address.is_none() {
-            return Err(format!(
+            return Err(Error::Options(format!(
                 "{address} stands for all addresses of this host, and a node has one: say which \
                  with --address HOST:PORT"
-            ));
+            )));
         }
         match (reach, &self.seal, self.exposure) {
             (Reach::Loopback, ..) => Ok(Exposed::No),
             (_, Some(_), _) => Ok(Exposed::No),
             (.., Exposure::Accepted) => Ok(Exposed::Yes),
-            (.., Exposure::Refused) => Err(format!(
+            (.., Exposure::Refused) => Err(Error::Options(format!(
                 "other hosts can reach {address}, and a node without a key believes everyone: \
                  give it a key with --key FILE (`tidemill key FILE` makes one), or say --open"
-            )),
+            ))),
         }
     }
 }

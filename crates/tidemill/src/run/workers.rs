@@ -24,6 +24,7 @@ use super::counters::show_counters;
 use super::options::{Listen, NodeOptions};
 use crate::console::Console;
 use crate::control::Server;
+use crate::error::Error;
 use crate::journal::{Journal, SharedJournal};
 use crate::machine::crew::{ASKERS, Crew};
 use crate::machine::others::WorkerOutput;
@@ -55,8 +56,8 @@ struct Worker {
     remote: Remote<Machine>,
     /// The channel for the names of all nodes; it closes without any if the run does not start.
     start: Sender<Names>,
-    started: Receiver<Result<(), String>>,
-    thread: JoinHandle<Result<Part, String>>,
+    started: Receiver<Result<(), Error>>,
+    thread: JoinHandle<Result<Part, Error>>,
     written: WorkerOutput,
     names: Names,
 }
@@ -84,12 +85,11 @@ impl Workers {
         (rules, options): (&Arc<Rules>, &NodeOptions),
         (seed, stop): (u64, Option<&Arc<AtomicBool>>),
         count: u32,
-    ) -> Result<Workers, String> {
+    ) -> Result<Workers, Error> {
         let (rules, options) = (rules.clone(), options.clone());
         let (registry, stop) = (machine.registry.clone(), stop.cloned());
         let common = Common { rules, options, registry, seed, stop };
-        let failed = |error: io::Error| format!("no worker: {error}");
-        let first = events.remote().map_err(failed)?;
+        let first = events.remote().map_err(no_worker)?;
         let mut workers = Workers::default();
         for me in 1..count {
             let share = Share { me, parts: count };
@@ -107,8 +107,8 @@ impl Workers {
                 let ends = Ends { opened, start, started: to_first };
                 work(common, share, (of_worker.console(form, first.clone()), first), ends)
             };
-            let thread = thread.spawn(work).map_err(failed)?;
-            let (names, remote) = from_worker.recv().map_err(|_| "a worker has ended")??;
+            let thread = thread.spawn(work).map_err(no_worker)?;
+            let (names, remote) = from_worker.recv().map_err(gone)??;
             workers.0.push(Worker { remote, start: to_worker, started, thread, written, names });
         }
         machine.share = Share { me: 0, parts: count };
@@ -138,10 +138,9 @@ impl Workers {
     ///
     /// # Errors
     /// A node cannot start.
-    pub(super) fn start(&self, names: &Names) -> Result<(), String> {
-        let gone = || "a worker has ended".to_owned();
-        self.0.iter().try_for_each(|it| it.start.send(names.clone()).map_err(|_| gone()))?;
-        self.0.iter().try_for_each(|it| it.started.recv().map_err(|_| gone())?)
+    pub(super) fn start(&self, names: &Names) -> Result<(), Error> {
+        self.0.iter().try_for_each(|it| it.start.send(names.clone()).map_err(gone))?;
+        self.0.iter().try_for_each(|it| it.started.recv().map_err(gone)?)
     }
 
     /// Ends the others, and adds the results of their nodes to a summary.
@@ -152,7 +151,7 @@ impl Workers {
         &mut self,
         machine: &Machine,
         (summary, profile): (&mut Summary, &mut Option<Profile>),
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         let mut failure = Ok(());
         for worker in self.stop() {
             match worker.thread.join() {
@@ -191,9 +190,18 @@ impl Drop for Workers {
 
 /// The channels by which a worker reports its progress to the first.
 struct Ends {
-    opened: Sender<Result<(Names, Remote<Machine>), String>>,
+    opened: Sender<Result<(Names, Remote<Machine>), Error>>,
     start: Receiver<Names>,
-    started: Sender<Result<(), String>>,
+    started: Sender<Result<(), Error>>,
+}
+
+fn no_worker(error: io::Error) -> Error {
+    Error::Start(format!("no worker: {error}"))
+}
+
+/// A channel to or from a worker has closed.
+fn gone<E>(_: E) -> Error {
+    Error::start("a worker has ended")
 }
 
 /// The thread of another worker.
@@ -202,7 +210,7 @@ fn work(
     share: Share,
     (console, first): (Console, Remote<Machine>),
     ends: Ends,
-) -> Result<Part, String> {
+) -> Result<Part, Error> {
     let opened = open(&common, share, (console, first.clone()));
     let (mut machine, mut events, opened) = match opened {
         Ok((machine, events, opened, remote)) => {
@@ -226,7 +234,7 @@ fn work(
     // The end of one worker ends all.
     let _ = first.event(Owner::LOOP, |_: &mut Machine, events| events.stop());
     if let Outcome::Failed(error) = outcome {
-        return Err(format!("the system fails to wait: {error}"));
+        return Err(Error::System(format!("the system fails to wait: {error}")));
     }
     machine.meters.update(&machine.fleet, events.stats());
     let profile = common.options.profile.then(|| Profile::of(&machine.fleet));
@@ -247,10 +255,9 @@ fn open(
     common: &Common,
     share: Share,
     (console, first): (Console, Remote<Machine>),
-) -> Result<Open, String> {
-    let failed = |error: io::Error| format!("no worker: {error}");
-    let mut events = Loop::new(Box::new(Os::new().map_err(failed)?));
-    let remote = events.remote().map_err(failed)?;
+) -> Result<Open, Error> {
+    let mut events = Loop::new(Box::new(Os::new().map_err(no_worker)?));
+    let remote = events.remote().map_err(no_worker)?;
     let journal = SharedJournal::new(Journal::new(console));
     let engine = components::idle(events.host())?;
     let has = Has { nodes: true, ..Has::default() };

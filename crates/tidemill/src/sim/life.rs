@@ -7,6 +7,7 @@ use tidemill_overlog::fleet::{self, NodeId};
 use tidemill_stdx::rng::Rng;
 
 use super::roll;
+use crate::error::Error;
 use crate::lines::{LineKind, Writer};
 use crate::machine::{Machine, life, nodes};
 use crate::why::Life;
@@ -55,7 +56,7 @@ pub(super) fn restart(machine: &mut Machine, events: &mut Loop<Machine>, node: u
     let address = machine.fleet.identity(NodeId(node)).address.clone();
     roll::call(machine, node);
     let bound = events.host().bind(&address);
-    let bound = bound.map_err(|error| error.to_string());
+    let bound = bound.map_err(Error::start);
     let started = bound
         .and_then(|endpoint| nodes::restart_one(machine, events, endpoint, NodeId(node)))
         .and_then(|()| nodes::begin(machine, events, NodeId(node)));

@@ -120,8 +120,7 @@ impl Simulation {
         let mut components =
             ComponentOptions { engine: options.components, ..ComponentOptions::default() };
         let making = Making::new(&mut components, true);
-        let compiled = Compiled::new(program, &making, components.engine);
-        let mut compiled = compiled.map_err(Error::Program)?;
+        let mut compiled = Compiled::new(program, &making, components.engine)?;
         let plugs = devices::replace(&mut compiled.parts.graph, &options.devices);
         let plugs = plugs.map_err(Error::Options)?;
         let has = compiled.has();

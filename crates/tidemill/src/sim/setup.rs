@@ -132,7 +132,7 @@ impl Setup {
     /// Makes the machine and runs it to its end.
     fn ran(self, journal: Journal) -> Result<Ran, Error> {
         let end = self.common.options.end_ns;
-        let (mut machine, mut events) = self.build(journal).map_err(Error::Start)?;
+        let (mut machine, mut events) = self.build(journal)?;
         let outcome = match end {
             Some(end) => events.run_until(&mut machine, Time(end)),
             None => events.run(&mut machine),
@@ -147,7 +147,7 @@ impl Setup {
     }
 
     /// Makes the machine and starts its nodes.
-    pub(super) fn build(self, journal: Journal) -> Result<(Machine, Loop<Machine>), String> {
+    pub(super) fn build(self, journal: Journal) -> Result<(Machine, Loop<Machine>), Error> {
         let Setup { common, parts, plugs, share } = self;
         let (calm, faults_end) = settle::calm(&common);
         let calm_ns = settle::calm_ns(&common);
@@ -244,10 +244,10 @@ fn start(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     identity: Identity,
-) -> Result<(), String> {
+) -> Result<(), Error> {
     let share = machine.share;
     let (id, address) = (NodeId(identity.index), identity.address.clone());
-    let failed = |error: std::io::Error| format!("{address}: {error}");
+    let failed = |error: std::io::Error| Error::Start(format!("{address}: {error}"));
     if !share.has(id) {
         if let Some(sim) = events.host().sim() {
             // There are no more parts than threads.

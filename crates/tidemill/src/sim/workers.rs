@@ -207,7 +207,7 @@ fn work(
     let me = share.me as usize;
     let stop = common.options.stop.clone().unwrap_or_default();
     let is_profiled = common.options.profile;
-    let (mut machine, mut events) = common.of_part(share).build(journal).map_err(Error::Start)?;
+    let (mut machine, mut events) = common.of_part(share).build(journal)?;
     let mut outcome = Outcome::Reached;
     let over = (0..).find_map(|window: usize| {
         let turn = window % 2;

@@ -9,11 +9,14 @@
 
 mod state;
 
+use std::io;
+
 use tidemill_event::{Handlers, Interest, Loop};
 use tidemill_packet::drive;
 
 use super::apps;
 use super::inbox::{self, Become, TakenPackets};
+use crate::error::Error;
 use crate::machine::Machine;
 use crate::switch::Plug;
 pub(crate) use state::Devices;
@@ -26,7 +29,7 @@ const BYTES_MAX: usize = 1 << 16;
 ///
 /// # Errors
 /// Two devices have one name.
-pub(crate) fn open(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<(), String> {
+pub(crate) fn open(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<(), Error> {
     let Some(sim) = machine.sim.as_ref().filter(|sim| !sim.plugs.is_empty()) else {
         return Ok(());
     };
@@ -39,7 +42,7 @@ pub(crate) fn open(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<
     let named: Vec<(Plug, String, usize)> = named.collect();
     machine.node.borders.devices.buffer = vec![0; BYTES_MAX];
     for (number, (plug, name, member)) in named.into_iter().enumerate() {
-        let wrong = |error: std::io::Error| format!("device {name}: {error}");
+        let wrong = |error: io::Error| Error::Start(format!("device {name}: {error}"));
         let endpoint = events.host().bind(&name).map_err(wrong)?;
         let handlers = Handlers::new()
             .read(move |machine: &mut Machine, events: &mut Loop<Machine>, _| {

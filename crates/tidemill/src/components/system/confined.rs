@@ -21,6 +21,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
+use crate::error::Error;
+
 /// The folder that confines all paths.
 #[derive(Debug)]
 pub(crate) struct Root {
@@ -124,11 +126,15 @@ impl Root {
     }
 
     /// A shared folder for sockets and similar paths.
-    pub(crate) fn open_folder(folder: Option<&Path>) -> Result<Rc<Root>, String> {
-        let folder = folder.unwrap_or(Path::new("."));
-        let root = Root::new(folder);
-        root.map(Rc::new)
-            .map_err(|error| format!("{}: cannot be the root: {error}", folder.display()))
+    pub(crate) fn open_folder(folder: Option<&Path>) -> Result<Rc<Root>, Error> {
+        Root::named(folder.unwrap_or(Path::new("."))).map(Rc::new)
+    }
+
+    /// Opens a folder; an error names it.
+    pub(crate) fn named(folder: &Path) -> Result<Root, Error> {
+        Root::new(folder).map_err(|error| {
+            Error::Start(format!("{}: cannot be the root: {error}", folder.display()))
+        })
     }
 
     /// Connects to a socket below the folder, without blocking.

@@ -11,6 +11,7 @@ use super::{
     confined, disk, files, input, messages, network, packets, pore, ports, view, xenstore,
 };
 use crate::borders::schemas::Schemas;
+use crate::error::Error;
 use crate::run::ComponentOptions;
 
 /// All system components of a run.
@@ -40,7 +41,7 @@ impl Systems {
         program: &Program,
         options: &mut ComponentOptions,
         disk: disk::Disk,
-    ) -> Result<Systems, String> {
+    ) -> Result<Systems, Error> {
         let used = used_by(program);
         let uses_files = used[System::Files as usize];
         let files = match uses_files || options.root.is_some() {

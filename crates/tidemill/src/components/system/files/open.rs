@@ -8,6 +8,7 @@ use tidemill_proc::{Communication, CommunicationMap};
 
 use crate::components::system::confined::{Purpose, Root};
 use crate::components::system::disk::{Body, Disk};
+use crate::error::Error;
 
 /// The size of a buffer.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -43,10 +44,8 @@ pub(super) struct Open {
 }
 
 impl Files {
-    pub(in crate::components::system) fn new(root: &Path, disk: Disk) -> Result<Files, String> {
-        let opened = Root::new(root)
-            .map_err(|error| format!("{}: cannot be the root: {error}", root.display()))?;
-        Ok(Files { root: Some(opened), disk, ..Files::default() })
+    pub(in crate::components::system) fn new(root: &Path, disk: Disk) -> Result<Files, Error> {
+        Ok(Files { root: Some(Root::named(root)?), disk, ..Files::default() })
     }
 
     /// Takes the reports of files that could not be written.

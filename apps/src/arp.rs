@@ -8,11 +8,12 @@ use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start};
 use crate::net::{ETHERNET, Mac, TYPE_ARP, ether_type};
 
 tidemill_packet::declare! {
-    /// Speaks ARP on a wire for what is north of it.
+    /// Answers and sends ARP requests on a wire for the side north of it.
     ///
     /// Requests for its address are answered. Frames from the north get its Ethernet address as
-    /// source and that of the gateway as destination, which it asks for once a second until it is
-    /// answered; till then they are dropped as `unresolved`. Other frames from the wire go north.
+    /// source and that of the gateway as destination, which it requests once a second until it is
+    /// answered; until then frames are dropped as `unresolved`. Other frames from the wire go
+    /// north.
     app Arp {
         config ArpConfig {
             /// The Ethernet address of this side.

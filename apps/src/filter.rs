@@ -2,7 +2,7 @@
 //!
 //! The crate `filter` compiles expressions, the packet engine has kernels with tests: here a filter
 //! becomes a test. So the decisions of a filter are in the middle of the breath, between the apps
-//! before and behind it.
+//! before and after it.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;

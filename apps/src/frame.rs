@@ -79,7 +79,7 @@ impl<'t> Words<'t> {
     fn arrow<T: std::str::FromStr>(&mut self, what: &str) -> Result<(T, T), String> {
         let from = self.value(what)?;
         if !self.takes(">") {
-            return Err(format!("`>` is missing behind {what}"));
+            return Err(format!("`>` is missing after {what}"));
         }
         Ok((from, self.value(what)?))
     }
@@ -246,7 +246,7 @@ fn digits(bytes: &[u8]) -> String {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Full,
-    /// The bytes behind IPv4 are not parsed.
+    /// The bytes after IPv4 are not parsed.
     Raw,
 }
 

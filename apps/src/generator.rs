@@ -8,7 +8,7 @@ use crate::frame;
 const BURST: usize = 256;
 
 tidemill_packet::declare! {
-    /// Brings frames that the graph writes as text, round and round.
+    /// Sends the frames that its config gives as text, in a loop.
     ///
     /// A frame is written `SOURCE > DESTINATION`, then layers from the outside in, then bytes:
     ///   "02:00:00:00:00:01 > 02:00:00:00:00:02 vlan 5 ip 10.0.0.1 > 10.0.0.2 udp 7 > 53 bytes 18"

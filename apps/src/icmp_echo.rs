@@ -8,7 +8,7 @@ use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start};
 use crate::net::{adjust, checksum, ipv4};
 
 tidemill_packet::declare! {
-    /// Answers ICMP echo requests to its address; what else comes goes on.
+    /// Answers ICMP echo requests to its address; other packets go on.
     ///
     /// Requests whose checksum is wrong are dropped as `bad_checksum`, those in fragments go on.
     app IcmpEcho {

@@ -11,8 +11,7 @@ use tidemill_stdx::keyed::Map;
 use crate::net::{Ipv4, Ports4, adjust, ipv4};
 
 tidemill_packet::declare! {
-    /// Translates the addresses and ports of what is inside to one public address (TCP, UDP, ICMP
-    /// echo).
+    /// Translates inside addresses and ports to one public address (TCP, UDP, ICMP echo).
     ///
     /// Drops: `no_mapping` (from outside, to a port nobody uses), `no_port` (all ports are in use),
     /// `untranslatable` (other protocols, fragments, what is not IPv4).
@@ -113,7 +112,7 @@ impl FreePorts {
         None
     }
 
-    /// Takes the next from `first` on, or behind the last one the least.
+    /// Takes the next from `first` on, or after the last one the least.
     fn take(&mut self, first: u16) -> Option<u16> {
         let port = self.from(first).or_else(|| self.from(0))?;
         self.remove(port);

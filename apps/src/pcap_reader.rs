@@ -16,7 +16,7 @@ const BURST: usize = 256;
 const GRAIN_NS: u64 = 1_000_000;
 
 tidemill_packet::declare! {
-    /// Brings the packets of a capture (pcap or pcapng, of Ethernet).
+    /// Reads the packets of a capture (pcap or pcapng, of Ethernet).
     ///
     /// In a program that only captures feed, time is that of the captures, and packets come at
     /// their times, to the next millisecond; with `--clock wall` they come in real time. Beside

@@ -5,14 +5,14 @@ use tidemill_packet::app::{App, ConfigError, Fault, Io, Reconfigured, Start};
 use crate::pcap_writer::{Capture, format};
 
 tidemill_packet::declare! {
-    /// Writes what passes into a capture, all of it or one packet of so many.
+    /// Writes the packets that pass to a capture: all, or every Nth.
     app PcapTap {
         config PcapTapConfig {
             /// The capture; what was there before is replaced.
             file: String,
             /// `pcap` or `pcapng`.
             format: String = "pcap".to_owned(),
-            /// Of how many packets one is written.
+            /// N: of 10, one packet in 10 is written.
             every: u64 = 1,
         }
         ports {

@@ -9,8 +9,8 @@ use tidemill_packet::app::{App, ConfigError, Fault, Io, Start};
 use crate::capture::{Format, Writer};
 
 tidemill_packet::declare! {
-    /// Writes packets into a capture, with the time at which they were captured or else came, and
-    /// the length that they had on the wire.
+    /// Writes packets to a capture, with their capture time, or else their arrival time, and their
+    /// length on the wire.
     app PcapWriter {
         config PcapWriterConfig {
             /// The capture; what was there before is replaced.

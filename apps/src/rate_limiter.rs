@@ -6,13 +6,13 @@ use tidemill_packet::kernel::{Builder, Expr, Operator, Running};
 use crate::code;
 
 tidemill_packet::declare! {
-    /// Lets so many bytes a second through and drops the rest, by a token bucket.
+    /// Limits the bytes per second by a token bucket; packets above the rate are dropped.
     ///
     /// A packet counts with the length that it had on the wire.
     /// Dropped packets are counted as `over_rate`.
     app RateLimiter {
         config RateLimiterConfig {
-            /// Bytes a second.
+            /// Bytes per second.
             rate: u64,
             /// Bytes that may pass at once after a pause.
             burst: u64 = 15000,

@@ -7,7 +7,7 @@ use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, 
 const BURST: usize = 256;
 
 tidemill_packet::declare! {
-    /// Keeps the packets that come, and sends copies of them round and round.
+    /// Keeps the packets that it receives, and sends copies of them in a loop.
     app Repeater {
         config RepeaterConfig {
             /// Packets that are kept at most; what comes later is dropped as `full`.

@@ -6,10 +6,10 @@ use tidemill_packet::kernel::{Builder, Expr, Operator, Running};
 use crate::code;
 
 tidemill_packet::declare! {
-    /// Lets one packet of every so many through, beginning with the first.
+    /// Passes every Nth packet, beginning with the first.
     app Sample {
         config SampleConfig {
-            /// Of how many packets one goes on.
+            /// N: of 10, one packet in 10 goes on.
             every: u64,
         }
         ports {

@@ -10,7 +10,7 @@ use crate::code;
 const BURST: u32 = 256;
 
 tidemill_packet::declare! {
-    /// Brings packets of zeros, as many as the link takes, for measurements and tests.
+    /// Sends packets of zeros as fast as the link takes them, for benchmarks and tests.
     app Source {
         config SourceConfig {
             /// Bytes of a packet.

@@ -190,7 +190,7 @@ impl Slot {
         let bits = &bits[..bits.len().min((list.capacity - list.len) as usize)];
         let end = list.start.wrapping_add(list.len as usize * self.cell_bytes as usize);
         for (at, &value) in bits.iter().enumerate() {
-            // SAFETY: `bits` is truncated to the free cells behind the last.
+            // SAFETY: `bits` is truncated to the free cells after the last.
             unsafe {
                 match self.cell_bytes {
                     8 => end.cast::<u64>().add(at).write(value),

@@ -30,7 +30,7 @@ pub fn ethernet(frame: &[u8]) -> Option<(Mac, Mac)> {
     Some((Mac(*destination), Mac(*source)))
 }
 
-/// The type of a frame, without looking behind VLAN tags.
+/// The type of a frame, without looking past VLAN tags.
 pub fn ether_type(frame: &[u8]) -> Option<u16> {
     u16_at(frame, 12)
 }
@@ -43,7 +43,7 @@ pub fn vlan_of(frame: &[u8]) -> Option<u16> {
     }
 }
 
-/// Puts a VLAN tag behind the addresses; false if there are none, or no room.
+/// Puts a VLAN tag after the addresses; false if there are none, or no room.
 pub fn add_vlan(packet: &mut Packet, tag: u16) -> bool {
     if packet.len() < ETHERNET || packet.prepend(&[0; 4]).is_err() {
         return false;

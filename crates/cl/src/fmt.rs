@@ -9,12 +9,12 @@
 //!   aligned with the line that they belong to.
 //! * One statement or declaration to a line. CONSTANT and VARIABLE are placed before a single
 //!   declaration, and on a line of their own above several.
-//! * A line that is longer than [`WIDTH`] columns is broken behind `,`, `;` and `:=` and before
+//! * A line that is longer than [`WIDTH`] columns is broken after `,`, `;` and `:=` and before
 //!   AND, OR, OFFERS, REQUIRES, IN, OUT and `|`; what follows is indented by [`CONTINUATION`]. The
 //!   alternatives of a protocol that does not fit on a line begin one each.
 //! * `x!M(a)`, `x?M(a)`, `a[i]`, `f(x)` are tight; operators have a blank on both sides.
 //! * Empty lines are kept, several as one, except at the start and end of a block. Comments stay
-//!   behind the token they follow, or on a line of their own.
+//!   after the token they follow, or on a line of their own.
 
 mod layout;
 mod lines;
@@ -27,7 +27,7 @@ use tidemill_stdx::sort;
 
 /// Columns of a line.
 pub const WIDTH: usize = 100;
-/// Columns that the lines of a statement behind its first are indented by.
+/// Columns that the lines of a statement after its first are indented by.
 pub const CONTINUATION: usize = 4;
 /// Columns that the inside of something is indented by.
 pub const INDENT: usize = 2;

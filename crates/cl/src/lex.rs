@@ -209,8 +209,8 @@ impl Lexer<'_> {
         if !self.cursor.eat("\"") {
             let open = self.span(start, start + 1);
             self.report(
-                Diagnostic::error("unterminated-text", open, "text has no end on its line")
-                    .help("put a `\"` behind it; texts have no escapes"),
+                Diagnostic::error("unterminated-text", open, "a text must end on its line")
+                    .help("put a `\"` after it; texts have no escapes"),
             );
         }
         self.push(TokenKind::Text, start);
@@ -230,7 +230,7 @@ impl Lexer<'_> {
             } else if self.cursor.is_at_end() {
                 let open = self.span(start, start + 2);
                 self.report(
-                    Diagnostic::error("unterminated-comment", open, "comment has no end")
+                    Diagnostic::error("unterminated-comment", open, "the comment does not end")
                         .help("comments nest: each `(*` needs its own `*)`"),
                 );
                 break;

@@ -2,7 +2,7 @@
 //!
 //! The parser is written by hand, one function per production of the grammar. It always yields a
 //! tree: a wrong statement is reported and left out, a wrong value or type in a declaration is an
-//! error node, and parsing continues behind it. Callers that get errors should stop there: later
+//! error node, and parsing continues after it. Callers that get errors should stop there: later
 //! checks would miss what is left out.
 //!
 //! | part | holds |

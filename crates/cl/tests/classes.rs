@@ -32,7 +32,7 @@ fn texts(folder: &Path, ending: &str, into: &mut Vec<String>) {
     }
 }
 
-/// The classes that reports under a folder of tests show: what stands in brackets behind the word.
+/// The classes that reports under a folder of tests show: what stands in brackets after the word.
 fn shown(folder: &str, words: &[&str]) -> BTreeSet<String> {
     let mut reports = Vec::new();
     texts(&root().join(folder), "err", &mut reports);

@@ -28,8 +28,8 @@ pub use unused::unused;
 pub use values::Define;
 
 /// Runs programs of rules (alone, across a network, or thousands of nodes in one process under
-/// simulated faults), components (millions of processes that talk to each other), packet apps, and
-/// message schemas; files of several kinds form one program.
+/// simulated faults), components (millions of communicating processes), packet apps and message
+/// schemas; files of several kinds form one program.
 #[derive(Parser, Debug)]
 #[command(
     name = "tidemill",
@@ -94,7 +94,7 @@ pub enum Verb {
         tidemill run ping.olg --nodes 3 --for 10 --json --inject 'start(NODE)'\n  \
         tidemill run copy.com --root /tmp -- FROM TO")]
     Run(RunArgs),
-    /// Run many nodes of a program in virtual time, with faults, repeatably
+    /// Simulate many nodes of a program in virtual time, with faults, repeatably
     #[command(after_help = "Examples:\n  \
         tidemill sim ring.olg --nodes 20 --for 120\n  \
         tidemill sim ring.olg --nodes 20 --seed 7 --loss 0.1 --script faults.sim --json\n  \
@@ -115,20 +115,20 @@ pub enum Verb {
         tidemill test chord.olg --nodes 20 --for 300 --wall 3600 --json\n\n\
         Faults: latency, loss, duplicate, reorder, churn, partition, pause, slow, clock.")]
     Test(TestArgs),
-    /// Look at every run of a program of rules, within bounds, to find one that fails
+    /// Explore all runs of a program of rules, within bounds, to find one that fails
     ///
     /// Messages come in any order, timers and faults at any time. The first run that fails is
-    /// printed: none takes fewer messages, timers, script actions and faults. The summary says
-    /// whether all runs were looked at. Status 1 if a run fails.
+    /// printed: none is shorter in messages, timers, script actions and faults. The summary says
+    /// whether all runs were explored. Status 1 if a run fails.
     #[command(after_help = "Examples:\n  \
         tidemill explore commit.olg --nodes 3 --script start.sim\n  \
         tidemill explore paxos.olg --nodes 3 --timers 2 --crashes 1\n  \
         tidemill explore paxos.olg --nodes 3 --atomic-chains --memory 4G --json")]
     Explore(ExploreArgs),
-    /// Report what is wrong with a program
+    /// Report the errors and warnings of a program
     #[command(after_help = "Example:\n  tidemill check ring.olg -D LANDMARK='\"n0:1\"'")]
     Check(Sources),
-    /// Rewrite files in the common layout
+    /// Format source files
     #[command(
         after_help = "Examples:\n  tidemill fmt ring.olg\n  tidemill fmt --check *.olg *.com"
     )]
@@ -140,7 +140,7 @@ pub enum Verb {
         #[command(flatten)]
         sources: Sources,
     },
-    /// Show how a program is understood: its tree, its plan or its code, its graph
+    /// Show how a program is compiled: its tree, plan, code and graph
     #[command(after_help = "Examples:\n  \
         tidemill explain ring.olg\n  \
         tidemill explain --asm hello.com\n  \
@@ -152,25 +152,25 @@ pub enum Verb {
         tidemill schema ring.olg > ring.proto\n  \
         tidemill schema --control > control.proto")]
     Schema(PrintedArgs),
-    /// Work with schemas of messages and with messages of them
+    /// Check message schemas; decode, encode and convert messages
     #[command(after_help = "Examples:\n  \
         tidemill proto check --schema events.proto -I protos\n  \
         tidemill proto decode --schema events.proto --type p.Event event.pb\n  \
         tidemill proto convert --schema events.fds --type p.Event --from json --to delimited -")]
     Proto(ProtoArgs),
-    /// Ask a running node for the rows of a table, or for the answer of a rule
+    /// Print the rows of a table, or the results of a rule, at a running node
     #[command(after_help = "Examples:\n  \
         tidemill query localhost:10000 successor\n  \
         tidemill query localhost:10000 'far(X, C) :- route(@N, X, C), C > 10.' --json\n  \
         tidemill query localhost:10000 successor --watch\n  \
         tidemill query alpha.example:10000 successor --token-file token")]
     Query(QueryArgs),
-    /// Say why a tuple is at a running node, or why it is not
+    /// Explain why a tuple is at a running node, or why it is not
     ///
-    /// Why it is there is the tree of what rules derived it from, across nodes, as far as the
-    /// program has traced it: `trace(p)` records what derives p and what p starts. Why it is not
-    /// are the rules that could make it, each with the term that fails with the rows that are
-    /// there now. Events do not stay: of those only traced ones are known.
+    /// Why it is there: the tree of the tuples and rules that it was derived from, across nodes, as
+    /// far as the program has traced it; `trace(p)` records what derives p and what p derives. Why
+    /// it is not: the rules that could derive it, each with the term that fails on the present
+    /// rows. Events are not kept: only traced ones are known.
     #[command(override_usage = "tidemill why [OPTIONS] [not] ADDR TUPLE")]
     #[command(after_help = "Examples:\n  \
         tidemill why localhost:10000 'path(\"localhost:10000\", \"localhost:10001\", 3)'\n  \
@@ -179,12 +179,12 @@ pub enum Verb {
     /// Add rules to a running program, or replace those of the same name
     ///
     /// They are checked with the program, and take effect at all its nodes between two turns. If
-    /// they are wrong nothing changes, and what is wrong is printed. They include no files.
+    /// they have errors, these are printed and nothing changes. They cannot include files.
     #[command(after_help = "Examples:\n  \
         tidemill install localhost:10000 monitor.olg\n  \
         tidemill uninstall localhost:10000 monitor.olg")]
     Install(InstallArgs),
-    /// Take rules away that were installed
+    /// Remove installed rules
     Uninstall(UninstallArgs),
     /// List the built-in functions of the rule language, or describe one
     #[command(after_help = "Examples:\n  tidemill functions\n  tidemill functions f_sha1")]
@@ -198,7 +198,7 @@ pub enum Verb {
         /// The type
         name: Option<String>,
     },
-    /// Show what a running program counts: rates by app and link, rule and node
+    /// Show the counters of a running program: rates by app and link, rule and node
     #[command(after_help = "Examples:\n  \
         tidemill top\n  \
         tidemill top 4711\n  \
@@ -224,8 +224,8 @@ pub enum Verb {
 /// `key`.
 #[derive(Args, Debug)]
 pub struct KeyArgs {
-    /// Write it here, readable by its owner only, and do not replace what is there; without it,
-    /// print it
+    /// Write it to FILE, readable by its owner only; an existing file is not replaced. By default
+    /// it is printed
     #[arg(value_name = "FILE")]
     pub file: Option<std::path::PathBuf>,
     /// Make an identity, and print its public half
@@ -236,13 +236,14 @@ pub struct KeyArgs {
 /// `top`.
 #[derive(Args, Debug)]
 pub struct TopArgs {
-    /// A process of this machine, or a node anywhere; without it, the only process that runs
+    /// A process of this machine, or a node on any host; by default the only running process
     #[arg(value_name = "PID|ADDR", value_parser = whom)]
     pub whom: Option<TopTarget>,
-    /// Rates, refreshed each second on a terminal; or counts, once, as Prometheus reads them
+    /// Rates, refreshed each second on a terminal; or counts, once, in the format of Prometheus
     #[arg(long, value_name = "FORM", value_enum, default_value_t = TopForm::Text)]
     pub form: TopForm,
-    /// Ask a node anywhere whose run has the same token, over TCP; without it, one of this host
+    /// Query a node on any host whose run has the token in FILE, over TCP; by default a node on
+    /// this host
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<std::path::PathBuf>,
 }
@@ -283,24 +284,24 @@ pub struct ProtoArgs {
 /// The verbs of `proto`.
 #[derive(Subcommand, Debug)]
 pub enum ProtoVerb {
-    /// Report what is wrong with a schema
+    /// Report the errors and warnings of a schema
     #[command(after_help = "Example:\n  tidemill proto check --schema events.proto -I protos")]
     Check(SchemaArgs),
-    /// Turn messages from one form into another
+    /// Convert messages from one form to another
     #[command(after_help = "Examples:\n  \
         tidemill proto convert --schema a.proto --type p.Event --from delimited --to json in.pb\n  \
         tidemill proto convert --schema a.proto --type p.Event --from json --to delimited -")]
     Convert(MessagesArgs),
-    /// Print messages: from binary to JSON, unless said otherwise
+    /// Decode messages, by default from binary to JSON
     #[command(after_help = "Examples:\n  \
         tidemill proto decode --schema a.proto --type p.Event event.pb\n  \
         tidemill proto decode --schema a.proto --type p.Event --to text --select user.name e.pb")]
     Decode(MessagesArgs),
-    /// Make messages: from JSON to binary, unless said otherwise
+    /// Encode messages, by default from JSON to binary
     #[command(after_help = "Example:\n  \
         echo '{\"x\":1}' | tidemill proto encode --schema a.proto --type p.Point > point.pb")]
     Encode(MessagesArgs),
-    /// Convert the input for a while and print how fast that went
+    /// Convert the input repeatedly and print the speed
     #[command(after_help = "Example:\n  \
         tidemill proto bench --schema a.proto --type p.Event --from delimited --to json in.pb")]
     Bench(MessagesArgs),
@@ -318,7 +319,7 @@ pub struct PrintedArgs {
     /// Define a macro before the first file is read
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub defines: Vec<Define>,
-    /// Look for included files here too
+    /// Also look for included files in DIR
     #[arg(short = 'I', value_name = "DIR")]
     pub includes: Vec<std::path::PathBuf>,
 }

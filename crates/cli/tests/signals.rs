@@ -101,6 +101,19 @@ fn a_signal_ends_a_run_in_order_whatever_it_does() {
 }
 
 #[test]
+fn a_signal_ends_the_compilation_of_components() {
+    let folder = Folder::new();
+    let lines = "  INC(x, 3);\n".repeat(8000);
+    let text =
+        format!("COMPONENT Main; VARIABLE x: INTEGER;\nBEGIN\n{lines}  WRITE(x)\nEND Main;\n");
+    let file = folder.file("long.com", &text);
+    let (output, took) = interrupt(&["run", &file], "-INT");
+    assert_eq!(status(&output), 130, "{}", stderr(&output));
+    assert!(stderr(&output).contains("in the middle of compiling"), "{}", stderr(&output));
+    assert!(took < END_MAX, "{took:?}");
+}
+
+#[test]
 fn an_endless_turn_is_an_error_that_names_its_rules() {
     let folder = Folder::new();
     let file = folder.file("endless.olg", ENDLESS);

@@ -1,8 +1,9 @@
 //! Simulations through the command.
 
-use crate::common;
+use std::io::Write;
+use std::process::Stdio;
 
-use crate::common::{Folder, PING, run, status, stderr, stdout};
+use crate::common::{Folder, PING, run, status, stderr, stdout, tidemill};
 
 #[test]
 fn the_same_seed_gives_the_same_bytes() {
@@ -15,6 +16,24 @@ fn the_same_seed_gives_the_same_bytes() {
     assert!(first.len() > 10_000);
     assert_eq!(first, with(7));
     assert_ne!(first, with(8));
+}
+
+/// A script may come from a pipe, which can be read once only.
+#[test]
+fn a_script_comes_from_a_pipe() {
+    let folder = Folder::new();
+    let file = folder.file("ping.olg", PING);
+    for (verb, options) in [("sim", ""), ("test", "--seeds 1..1"), ("explore", "--depth 1")] {
+        let words = format!("{verb} {file} {options} --script /dev/stdin");
+        let mut command = tidemill();
+        command.args(words.split_whitespace()).stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        child.stdin.take().expect("piped").write_all(b"garbage\n").expect("written");
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(status(&output), 1, "{verb}");
+        assert!(stderr(&output).contains("error[script-syntax]"), "{verb}: {}", stderr(&output));
+    }
 }
 
 #[test]
@@ -53,7 +72,7 @@ fn json_lines_are_objects_and_the_last_is_the_summary() {
 fn a_run_ends_when_nothing_is_left_to_do() {
     let folder = Folder::new();
     let file = folder.file("once.olg", "r1 b(@Y, X) :- a(@X, Y).\nwatchmod(b, \"c\").\n");
-    let output = common::tidemill()
+    let output = tidemill()
         .args(["sim", &file, "--nodes", "2", "--latency", "5..5"])
         .args(["--inject", "a(NODE, \"n1:1\")", "--fact", "a(\"n1:1\", LANDMARK)"])
         .output()

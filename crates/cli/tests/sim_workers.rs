@@ -193,6 +193,13 @@ fn a_single_worker_has_a_reason() {
     assert_eq!(reason(&["--latency", "0..10"]).as_deref(), Some("datagrams may take no time"));
     let script = folder.file("fast.sim", "at 1 latency 0..5\n");
     assert_eq!(reason(&["--script", &script]).as_deref(), Some("datagrams may take no time"));
+    let shipped = "materialize(a, infinity, infinity, keys(1, 2)).\n\
+                   materialize(b, infinity, infinity, keys(1, 2)).\n\
+                   a(\"n0:1\", \"n1:1\").\nr b(@M, N) :- a(@N, M).\n";
+    let (shipped, end) =
+        (folder.file("shipped.olg", shipped), folder.file("end.sim", "at 3 end\n"));
+    assert!(is_shared(&[&shipped, "--nodes", "3", "--script", &end]));
+    assert!(!is_shared(&[&shipped, "--nodes", "3"]));
     let reads =
         folder.file("reads.olg", "r p(@N, T) :- sys::turn(@N, K, M, T, S, L).\nwatch(p).\n");
     let why = reason(&[&reads]);

@@ -49,11 +49,11 @@ fn the_term_is_named_that_keeps_a_tuple_from_being_there() {
         format!("│  └─ link(\"{second}\", \"far:1\", _)  is not there"),
         format!(
             "│     ├─ n1 at {file}:3:4: waits for periodic(@N, _, 0, 1) (0 of 3 terms hold); \
-             cannot be told now: NODE_INDEX > 0; L := LANDMARK"
+             cannot be evaluated now: NODE_INDEX > 0; L := LANDMARK"
         ),
         format!(
             "│     └─ n2 at {file}:4:4: waits for periodic(@N, _, 0, 1) (0 of 2 terms hold); \
-             cannot be told now: NODE_INDEX == 0"
+             cannot be evaluated now: NODE_INDEX == 0"
         ),
         format!("└─ r2 at {file}:6:4: not C1 + C2 < 10 with C1 = 5, C2 = 7 (all other terms hold)"),
     ];

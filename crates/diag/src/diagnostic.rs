@@ -70,6 +70,28 @@ impl Diagnostic {
     }
 }
 
+/// The code of the note that warnings were left out.
+const MORE_WARNINGS: &str = "more-warnings";
+
+/// Adds a diagnostic to those of a text, of which there are at most `most` errors and as many
+/// warnings: the first warning beyond that says so, and further ones are dropped. Returns false
+/// when an error is one too many, and reading should stop.
+pub fn add_limited(diagnostics: &mut Vec<Diagnostic>, most: usize, diagnostic: Diagnostic) -> bool {
+    let is_alike = |it: &&Diagnostic| it.severity == diagnostic.severity;
+    if diagnostics.iter().filter(is_alike).count() < most {
+        diagnostics.push(diagnostic);
+        return true;
+    }
+    if diagnostic.is_error() {
+        return false;
+    }
+    if diagnostics.iter().all(|it| it.code != MORE_WARNINGS) {
+        let message = "there are more warnings, which are not shown";
+        diagnostics.push(Diagnostic::warning(MORE_WARNINGS, diagnostic.span, message));
+    }
+    true
+}
+
 /// True if one of `diagnostics` is an error.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)

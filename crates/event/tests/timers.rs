@@ -26,7 +26,7 @@ fn equal_timers_fire_in_the_order_in_which_they_were_armed() {
         let mut lp = sim::<Vec<usize>>();
         let ids: Vec<TimerId> = (0..count)
             .map(|name| {
-                // Others before and behind move them about in the heap.
+                // Others before and after move them about in the heap.
                 lp.timer(Time(1 + name as u64 % 7), |_, _| {});
                 let id = lp.timer(Time(50), move |log: &mut Vec<usize>, _| log.push(name));
                 lp.timer(Time(90 - name as u64 % 7), |_, _| {});

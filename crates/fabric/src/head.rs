@@ -9,9 +9,9 @@
 //!             uint64 acknowledged = 4; uint64 cumulative = 5; bytes selective = 6;
 //!             uint32 window = 7; }
 //! ```
-//! The content is the owner's: fields with number 3, encoded, one behind the other. Encoded fields
+//! The content is the owner's: fields with number 3, encoded, one after the other. Encoded fields
 //! may follow each other in any order and in any number of pieces, so a datagram is made by putting
-//! pieces one behind the other: a head here, content that was encoded when it was queued there.
+//! pieces one after the other: a head here, content that was encoded when it was queued there.
 
 /// The number of the field that holds content.
 pub const CONTENT: u64 = 3;

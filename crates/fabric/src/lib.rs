@@ -11,7 +11,7 @@
 //!                [fragment]   messages over a datagram's size
 //!                  [head]     what of an envelope is the fabric's
 //!   TCP        [connections]  all connections of a node: queues, greetings, limits, sealed frames
-//!                 [stream]    frames behind their length
+//!                 [stream]    frames preceded by their length
 //!   keys          [seal]       frames of members of a fleet, sealed
 //!   tokens        [token]      a connection of two that have the same token
 //! ```

@@ -20,7 +20,7 @@ pub enum Mode {
     Reliable,
 }
 
-/// Tuples of one message, encoded, behind the program's identity.
+/// Tuples of one message, encoded, after the program's identity.
 #[derive(Clone, Debug, Default)]
 struct Batch {
     bytes: Vec<u8>,

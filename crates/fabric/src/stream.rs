@@ -1,4 +1,4 @@
-//! Envelopes over a connection: each behind its length, a `u32`, little endian.
+//! Envelopes over a connection: each preceded by its length, a `u32`, little endian.
 
 /// Bytes of a length.
 const LENGTH_BYTES: usize = 4;

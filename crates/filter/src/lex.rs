@@ -47,11 +47,11 @@ pub enum TokenKind {
     Sign(&'static str),
     /// Any other name, or one after a backslash.
     Name(String),
-    /// Behind the last.
+    /// After the last.
     End,
 }
 
-/// Words with their other spellings behind them.
+/// Words with their other spellings after them.
 const WORDS: &[&[&str]] = &[
     &["ether"],
     &["link"],
@@ -246,7 +246,7 @@ fn escaped(text: &str) -> Found {
     let length = run(&text[1..], |byte| !byte.is_ascii_whitespace() && !b"!()".contains(&byte));
     let name = text[1..1 + length].to_owned();
     let kind = match length {
-        0 => Err("a backslash needs a name behind it".to_owned()),
+        0 => Err("a backslash needs a name after it".to_owned()),
         _ => Ok(TokenKind::Name(name)),
     };
     (1 + length, kind)
@@ -289,7 +289,7 @@ fn number(text: &str) -> Option<(usize, Result<u32, String>)> {
         Some("0x" | "0X") => 2 + run(&text[2..], |byte| byte.is_ascii_hexdigit()),
         _ => 0,
     };
-    // Without digits behind it, `0x` is a zero and a name.
+    // Without digits after it, `0x` is a zero and a name.
     let length = if length > 2 { length } else { run(text, |byte| byte.is_ascii_digit()) };
     let (digits, radix) = radix_of_c(&text[..length]);
     let value = match whole(digits, radix).map(u32::try_from) {

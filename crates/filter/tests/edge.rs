@@ -53,7 +53,7 @@ fn nothing_is_read_beyond_a_packet() {
         "tcp src port 80 or (ip and tcp[90] = 1)",
         "(ip6 and ip6[46 : 2] = 80) or (ip and tcp[6 : 2] = 80)",
         "(ip6 and ip6[4 : 2] = 80) or (ip and tcp[6 : 2] = 80)",
-        // Behind a base from which on nearer bytes have been checked.
+        // After a base from which on nearer bytes have been checked.
         "tcp[13] & 2 != 0 and tcp[100] = 5",
         "udp[4 : 2] = 99 or udp[110 : 4] = 7",
     ];

@@ -101,7 +101,7 @@ fn the_engines_agree_on_random_expressions_and_packets() {
     let (mut compiled, mut mixed) = (0, 0);
     for _ in 0..400 {
         let text = expression(&mut rng, 4);
-        // Some are refused: tags behind labels, broadcasts in sessions.
+        // Some are refused: tags after labels, broadcasts in sessions.
         let Ok(graph) = graph(&text) else { continue };
         let kept = agree(&text, &graph, &packets);
         compiled += 1;

@@ -6,7 +6,7 @@ use tidemill_filter::{Seen, Settings, compile, interpret_seen};
 
 use crate::common::{Captured, agree, graph, packets};
 
-/// A frame of Ethernet of this type, or length, with this behind it.
+/// A frame of Ethernet of this type, or length, with this after it.
 fn frame(kind: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0, 1, 2, 10, 11, 12, 2, 0, 0, 0, 0, 7];
     bytes.extend(kind.to_be_bytes());

@@ -96,7 +96,7 @@ impl Entries {
 struct Placed {
     words: Vec<u64>,
     /// By operation: its bit. Those that have returned come in the order of their calls, and
-    /// pending ones behind them: the former are placed nearly in order, so only a few words are
+    /// pending ones after them: the former are placed nearly in order, so only a few words are
     /// neither full nor empty.
     bit: Vec<u32>,
     /// Words of those that have returned.

@@ -7,14 +7,14 @@
 //!
 //! The style:
 //!
-//! * A statement begins a line. It is filled to [`WIDTH`] columns, broken behind `:-` and behind
+//! * A statement begins a line. It is filled to [`WIDTH`] columns, broken after `:-` and after
 //!   the commas between terms; what follows is indented by [`CONTINUATION`]. A term that is too
-//!   long for a line is broken behind its own commas and `&&`, `||`.
+//!   long for a line is broken after its own commas and `&&`, `||`.
 //! * `p(@X, Y)`, `a_MIN<X>`, `V[i]`, `M{i, j}` are tight; operators have a blank on both sides.
 //! * The inside of a namespace is indented by [`INDENT`].
 //! * Preprocessor lines begin at the first column and are otherwise kept.
 //! * Empty lines between statements are kept, several as one. Comments stay behind what they
-//!   stood behind, those of neighbouring lines in one column, or on a line of their own.
+//!   stood after, those of neighbouring lines in one column, or on a line of their own.
 
 mod align;
 mod layout;
@@ -152,7 +152,7 @@ impl Printer<'_> {
         self.at = end;
     }
 
-    /// A comment between statements: behind the one before it, or on a line of its own.
+    /// A comment between statements: after the one before it, or on a line of its own.
     fn comment(&mut self) {
         let text = self.verbatim(self.at, self.at + 1);
         if self.lines_before(self.at) == 0 && self.out.ends_with('\n') {
@@ -210,7 +210,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The token behind the statement at `from`, and whether it opens a namespace.
+    /// The token after the statement at `from`, and whether it opens a namespace.
     fn statement_end(&self, from: usize) -> (usize, bool) {
         let is_name = |token: &Token| token.kind == TokenKind::Name("namespace".into());
         let mut words =

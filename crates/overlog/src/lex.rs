@@ -238,7 +238,7 @@ impl Lexer<'_> {
             Block::Open => {
                 let open = self.span(start, start + 2);
                 self.set_error(
-                    Diagnostic::error("unterminated-comment", open, "comment has no end")
+                    Diagnostic::error("unterminated-comment", open, "the comment does not end")
                         .help("close it with `*/`"),
                 );
             }

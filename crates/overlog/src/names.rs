@@ -4,6 +4,8 @@ use tidemill_relation::Value;
 use tidemill_relation::plan::{Plan, Relation, RelationId};
 use tidemill_relation::tuple_id::Naming;
 
+use crate::check::system::{self, PERIODIC};
+
 /// The ids of the tuples of each relation, the same on all nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Names(Vec<Named>);
@@ -11,8 +13,13 @@ pub struct Names(Vec<Named>);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Named {
     naming: Naming,
-    /// Leading columns that do not count.
+    /// The relation whose tuples these are to the program; none for those that are only passed
+    /// between the parts of a rule.
+    public: Option<RelationId>,
+    /// The columns that count: candidates have the number of a rule before them, and may have
+    /// their trail behind.
     skip: usize,
+    count: usize,
     /// The column with the destination, for rows that are shipped.
     ships_to: Option<u32>,
 }
@@ -21,19 +28,23 @@ impl Names {
     /// For a plan whose views are `shipped` from one relation to another: rows that were shipped
     /// are those that the sender has, and candidates are rows of their table.
     pub(crate) fn new(plan: &Plan, shipped: &[(RelationId, RelationId)]) -> Names {
-        let plain = |relation: &Relation| {
+        let plain = |(id, relation): (RelationId, &Relation)| {
             let naming = Naming::new(&relation.name);
-            Named { naming, skip: 0, ships_to: None }
+            let public = Some(id).filter(|_| !is_part(plan, id));
+            Named { naming, public, skip: 0, count: usize::MAX, ships_to: None }
         };
-        let mut named: Vec<Named> = plan.relations.iter().map(plain).collect();
+        let mut named: Vec<Named> = (0..).map(RelationId).zip(&plan.relations).map(plain).collect();
         for (out, into) in shipped {
             named[into.index()].naming = named[out.index()].naming;
+            named[into.index()].public = named[out.index()].public;
             named[out.index()].ships_to = Some(plan.relation(*into).location);
         }
         for (at, relation) in plan.relations.iter().enumerate() {
             if let Some(candidates) = relation.candidates {
-                let naming = named[at].naming;
-                named[candidates.index()] = Named { naming, skip: 1, ships_to: None };
+                let Named { naming, public, .. } = named[at];
+                let count = relation.arity();
+                let own = Named { naming, public, skip: 1, count, ships_to: None };
+                named[candidates.index()] = own;
             }
         }
         Names(named)
@@ -45,17 +56,33 @@ impl Names {
         relation: RelationId,
         columns: impl Iterator<Item = Value<'v>>,
     ) -> i64 {
-        let Named { naming, skip, .. } = self.0[relation.index()];
-        naming.id(columns.skip(skip))
+        self.0[relation.index()].naming.id(self.columns(relation, columns))
     }
 
-    /// Leading columns of a tuple that do not count.
-    pub(crate) fn skipped(&self, relation: RelationId) -> usize {
-        self.0[relation.index()].skip
+    /// The columns of a tuple that count.
+    pub(crate) fn columns<'v>(
+        &self,
+        relation: RelationId,
+        columns: impl Iterator<Item = Value<'v>>,
+    ) -> impl Iterator<Item = Value<'v>> {
+        let Named { skip, count, .. } = self.0[relation.index()];
+        columns.skip(skip).take(count)
+    }
+
+    /// The relation whose tuple this is to the program, if it is not only passed between the parts
+    /// of a rule.
+    pub(crate) fn public(&self, relation: RelationId) -> Option<RelationId> {
+        self.0[relation.index()].public
     }
 
     /// The column of a view's row with the node to which it is shipped, if it is.
     pub(crate) fn ships_to(&self, relation: RelationId) -> Option<u32> {
         self.0[relation.index()].ships_to
     }
+}
+
+/// Hidden relations that stand between the parts of a rule.
+pub(crate) fn is_part(plan: &Plan, relation: RelationId) -> bool {
+    let it = plan.relation(relation);
+    it.hidden && it.name != PERIODIC && system::find(&it.name).is_none()
 }

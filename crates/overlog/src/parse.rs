@@ -2,7 +2,7 @@
 //!
 //! The parser is written by hand, one function per rule of the grammar. It always yields a
 //! [`Program`]: a malformed statement is reported and left out, and parsing resumes at the next `,`
-//! inside it to find further errors, then behind its `.`. A caller that gets errors should stop
+//! inside it to find further errors, then after its `.`. A caller that gets errors should stop
 //! there: later checks would miss the statements left out.
 //!
 //! | part | holds |
@@ -23,14 +23,14 @@ use crate::ast::{Functor, MacroUse, Program, Statement, note_macros};
 use crate::lex::{Sym, Token, TokenKind};
 use crate::pre::{Files, MemoryFiles, Options, Preprocessed, preprocess_file, preprocess_text};
 use std::path::PathBuf;
-use tidemill_diag::{Diagnostic, Sources, Span};
+use tidemill_diag::{Diagnostic, Sources, Span, add_limited};
 use tidemill_stdx::sort;
 
 /// The maximal nesting of expressions, lists and namespaces in the text.
 const NESTING_MAX: usize = 100;
 /// The maximal height of an expression's tree: a chain of operators is as high as it is long.
 const HEIGHT_MAX: usize = 400;
-/// Findings after which a file is given up.
+/// Errors after which a file is given up; of warnings only so many are kept.
 const DIAGNOSTICS_MAX: usize = 100;
 /// The help for a `?` without parentheses around its parts.
 const CONDITIONAL: &str = "write `(condition ? value : value)`";
@@ -48,7 +48,7 @@ pub fn parse_files(
     parse_all(paths, &[], options, files, sources)
 }
 
-/// The same with texts behind the files, each with its name; what they include is refused.
+/// The same with texts after the files, each with its name; what they include is refused.
 pub fn parse_all(
     paths: &[PathBuf],
     texts: &[(String, String)],
@@ -289,9 +289,7 @@ impl Parser {
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() < DIAGNOSTICS_MAX {
-            self.diagnostics.push(diagnostic);
-        } else {
+        if !add_limited(&mut self.diagnostics, DIAGNOSTICS_MAX, diagnostic) {
             // Stops parsing.
             self.at = self.tokens.len() - 1;
         }
@@ -343,7 +341,7 @@ impl Parser {
         }
     }
 
-    /// Skips behind the `.` that ends the statement which began at token `from`; stops before what
+    /// Skips after the `.` that ends the statement which began at token `from`; stops before what
     /// looks like the next one, and before the `}` of the namespace around it.
     fn skip_statement(&mut self, from: usize) {
         let mut braces = 0usize;
@@ -361,7 +359,7 @@ impl Parser {
         }
     }
 
-    /// Items between `open`, already consumed, and `close`. Resumes behind a malformed one, and
+    /// Items between `open`, already consumed, and `close`. Resumes after a malformed one, and
     /// fails after the last.
     fn items<T>(
         &mut self,

@@ -28,7 +28,7 @@ pub use files::{Disk, Files, MemoryFiles};
 use crate::ast::MacroUse;
 use crate::lex::{Token, TokenKind, lex};
 use std::path::PathBuf;
-use tidemill_diag::{Diagnostic, FileId, Sources, Span};
+use tidemill_diag::{Diagnostic, FileId, Sources, Span, add_limited};
 use tidemill_stdx::sorted::SortedMap;
 
 /// Macros within macros.
@@ -41,7 +41,7 @@ const INCLUDES_MAX: usize = 10_000;
 const EXPANDED_MAX: usize = 1_000_000;
 /// Tokens of one program altogether.
 const TOKENS_MAX: usize = 20_000_000;
-/// Findings after which the preprocessor reads no further.
+/// Errors after which the preprocessor reads no further; of warnings only so many are kept.
 const DIAGNOSTICS_MAX: usize = 100;
 /// Bytes of one file; spans count in 32 bits.
 const FILE_BYTES_MAX: usize = 1 << 30;
@@ -180,8 +180,7 @@ impl<'a> Preprocessor<'a> {
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
-        self.stopped |= self.out.diagnostics.len() + 1 >= DIAGNOSTICS_MAX;
-        self.out.diagnostics.push(diagnostic);
+        self.stopped |= !add_limited(&mut self.out.diagnostics, DIAGNOSTICS_MAX, diagnostic);
     }
 
     /// Reports a limit and stops reading.

@@ -8,8 +8,8 @@
 
 use tidemill_relation::plan::{Plan, RelationId, RuleId, Step, Strand, ViewRule};
 
-use crate::check::system::{self, PERIODIC};
-use crate::names::Names;
+use crate::check::system;
+use crate::names::{Names, is_part};
 
 /// The columns of `sys::tuple` that have an index in any case: the id.
 pub(crate) const TUPLE_INDEX: [u32; 1] = [1];
@@ -149,12 +149,6 @@ impl Traces {
     pub(crate) fn names(&self) -> &Names {
         &self.names
     }
-}
-
-/// Hidden relations that stand between the parts of a rule.
-pub(crate) fn is_part(plan: &Plan, relation: RelationId) -> bool {
-    let it = plan.relation(relation);
-    it.hidden && it.name != PERIODIC && system::find(&it.name).is_none()
 }
 
 /// Something that leads from relations to another.

@@ -5,8 +5,8 @@ use crate::noise::front;
 use std::time::{Duration, Instant};
 use tidemill_diag::{FileId, Sources};
 use tidemill_overlog::lex::{TokenKind, lex};
-use tidemill_overlog::parse::parse_tuple;
-use tidemill_overlog::pre::Options;
+use tidemill_overlog::parse::{parse_text, parse_tuple};
+use tidemill_overlog::pre::{MemoryFiles, Options};
 
 /// Far above the time of any of these, so that only an endless loop or exponential work exceeds it.
 const TIME_MAX: Duration = Duration::from_secs(5);
@@ -87,6 +87,26 @@ fn printed_tuples_are_read_back() {
     let wrong = read("p(1) q(2)").expect_err("two tuples");
     assert!(wrong.starts_with("--fact:1:6: error[unexpected-token]"), "{wrong}");
     assert_eq!(lex(FileId(0), "", 0)[0].kind, TokenKind::End);
+}
+
+#[test]
+fn warnings_end_nothing() {
+    let mut text: String =
+        (0..300).map(|at| format!("p{at}(@N, 1 << A + 1) :- e(@N, A).\n")).collect();
+    for define in 0..300 {
+        text += &format!("#define X {define}\n");
+    }
+    text += "last(@N, A) :- e(@N, A).\n";
+    let read = |text: &str| {
+        let mut sources = Sources::new();
+        let (program, found) =
+            parse_text("p.olg", text, &Options::default(), &MemoryFiles::default(), &mut sources);
+        let count = |is_error| found.iter().filter(|it| it.is_error() == is_error).count();
+        (program.to_string().contains("last"), count(true), count(false))
+    };
+    assert_eq!(read(&text), (true, 0, 101));
+    text += "wrong(@N, A :- e(@N, A).\n";
+    assert_eq!(read(&text), (true, 1, 101));
 }
 
 /// The stack that parsing at the limit of depth may use: a quarter of the default of Rust threads,

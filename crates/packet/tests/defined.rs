@@ -551,7 +551,7 @@ fn each_input_has_its_handler() {
     assert_eq!(seen, [(5, 0), (5, 1), (5, 0), (5, 0), (5, 2), (5, 0)]);
 }
 
-/// The packets of a program that leave by `other`, and by `out` behind a second instance.
+/// The packets of a program that leave by `other`, and by `out` after a second instance.
 fn both_ways(program: &str, packets: &[Vec<u8>]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let text = format!("app P {{ ports {{ input in; output out; output other; }} {program} }}");
     let (_, kept) = run_linked(&text, "one.other -> end.b", packets);

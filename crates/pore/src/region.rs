@@ -75,7 +75,7 @@ impl Region {
     fn at(&self, offset: u64, length: u64) -> Result<*mut u8, Error> {
         let size = self.size as u64;
         match offset.checked_add(length) {
-            // SAFETY: the offset is within the mapping, or just behind it.
+            // SAFETY: the offset is within the mapping, or just after it.
             Some(end) if end <= size => Ok(unsafe { self.start.as_ptr().add(offset as usize) }),
             _ => Err(Error::OutOfBounds { offset, length, size }),
         }

@@ -181,7 +181,7 @@ impl Values {
         &bytes[..end.unwrap_or(bytes.len())]
     }
 
-    /// All texts that are left, one behind the other.
+    /// All texts that are left, one after the other.
     pub fn joined(&self) -> &[u8] {
         let rest = self.parts.iter().skip(self.next.replace(self.parts.len()));
         let start = rest.clone().find_map(|part| match part {

@@ -24,7 +24,7 @@ impl Executable {
     /// Descriptors and code agree:
     /// * numbers are places in the program's lists, and names in them that others rely on, as those
     ///   of equal interfaces, are of the same things;
-    /// * offsets are multiples of 8 behind the headers of [`crate::layout`], do not overlap and are
+    /// * offsets are multiples of 8 after the headers of [`crate::layout`], do not overlap and are
     ///   within the sizes given; every word that owns something is listed with its kind and shape;
     /// * code and interpreter use frames, components and messages as they are described here, and
     ///   the operations of [`crate::entry`] as these prescribe.

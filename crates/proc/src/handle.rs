@@ -245,7 +245,7 @@ impl ChannelRef {
     #[inline]
     pub(crate) fn entry_block(self) -> Words {
         // SAFETY: a handle names a live block, see the top; that of a system component's channel
-        // has this word behind the channel, see `layout`.
+        // has this word after the channel, see `layout`.
         Words(unsafe { *self.0.wrapping_add(1).cast::<*mut u64>() })
     }
 

@@ -163,14 +163,14 @@ impl Activation<'_> {
     }
 
     /// A checkpoint: whether the slice is over. Then return what [`Operation::pause`] gives, with
-    /// the resume point behind the checkpoint.
+    /// the resume point after the checkpoint.
     pub fn is_slice_over(&mut self) -> bool {
         self.0.worker.budget -= 1;
         self.0.worker.budget < 0 || self.0.worker.is_cut_off()
     }
 
     /// Runs a frame made by [`Operation::frame_new`] whose arguments are stored. When it is done
-    /// it is freed and its result is this frame's; suspended, the resume point has to be behind
+    /// it is freed and its result is this frame's; suspended, the resume point has to be after
     /// the call, where the result will be.
     ///
     /// # Panics

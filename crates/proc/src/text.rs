@@ -82,7 +82,7 @@ pub(crate) fn make(worker: &mut Worker, from: &[u8]) -> Result<u64, OutOfMemory>
     Ok(begin(worker, block, from.len()))
 }
 
-/// As [`make`], with zeros behind the bytes.
+/// As [`make`], with zeros after the bytes.
 pub(crate) fn make_filled(worker: &mut Worker, from: &[u8]) -> Result<u64, OutOfMemory> {
     let word = blank(worker, from.len())?;
     if word != 0 {

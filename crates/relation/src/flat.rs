@@ -255,7 +255,7 @@ const WORD: usize = 9;
 #[inline]
 fn write_word(out: &mut Vec<u8>, tag: u8, word: u64) {
     out.reserve(WORD);
-    // SAFETY: `WORD` bytes are reserved behind the length.
+    // SAFETY: `WORD` bytes are reserved after the length.
     unsafe {
         let to = out.as_mut_ptr().add(out.len());
         to.write(tag);
@@ -272,7 +272,7 @@ fn write_bytes(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
     let length = length(bytes.len());
     out.reserve(HEAD + bytes.len());
     let end = out.len() + HEAD + bytes.len();
-    // SAFETY: there is room for the head and the bytes behind what is there; they lie elsewhere, as
+    // SAFETY: there is room for the head and the bytes after what is there; they lie elsewhere, as
     // `out` is borrowed for this alone.
     unsafe {
         let to = out.as_mut_ptr().add(out.len());

@@ -326,7 +326,7 @@ mod tests {
         };
         assert_eq!(counters(&whole(0, 0)), [5]);
         for meanwhile in [words[flag] + 1, words[flag] + 2, words[flag] & !0xffff_ffff, 0] {
-            // Read twice: before the data and behind it.
+            // Read twice: before the data and after it.
             for left in [1, 2] {
                 let expected: &[u64] = match (meanwhile == words[flag] + 2, left) {
                     (true, 2) => &[5],

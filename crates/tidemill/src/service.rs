@@ -55,7 +55,7 @@ impl Manager {
         let is_ours = number("WATCHDOG_PID").is_none_or(|pid| pid == std::process::id().into());
         let usec = number("WATCHDOG_USEC").filter(|&usec| is_ours && usec > 0);
         let socket = connect(&name).map_err(|error| {
-            format!("cannot tell the service manager at {}: {error}", name.to_string_lossy())
+            format!("cannot notify the service manager at {}: {error}", name.to_string_lossy())
         })?;
         let watchdog = usec.map(Duration::from_micros);
         Ok(Some(Manager { socket: Arc::new(socket), watchdog }))

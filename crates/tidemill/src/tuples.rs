@@ -66,7 +66,7 @@ impl fmt::Display for Unsuited {
             Unsuited::System { name } => {
                 write!(f, "`{name}` is a table of the system, which alone writes it")
             }
-            Unsuited::Wildcard => f.write_str("`_` stands where a value must"),
+            Unsuited::Wildcard => f.write_str("expected a value, found `_`"),
             Unsuited::Elsewhere { node } => {
                 write!(f, "the tuple is not located at {node}; write `NODE` for the node's address")
             }
@@ -194,7 +194,7 @@ mod tests {
         let wrong = |text| bound(text).expect_err("it does not suit");
         assert_eq!(wrong("suc(NODE, 1)"), "the program has no relation `suc`; is `succ` meant?");
         assert_eq!(wrong("succ(NODE)"), "`succ` has 2 columns, location included, not 1");
-        assert_eq!(wrong("succ(NODE, _)"), "`_` stands where a value must");
+        assert_eq!(wrong("succ(NODE, _)"), "expected a value, found `_`");
         assert!(wrong("succ(\"n1:1\", 2)").starts_with("the tuple is not located at n3:1"));
     }
 }

@@ -89,7 +89,7 @@ fn rules_send_what_they_derive_of_packets() {
         let expected = [
             ("packets_taken", 4),
             ("packets_sent", 5),
-            ("troubles", 0),
+            ("errors", 0),
             ("drop_no_bytes", 1),
             ("drop_no_output", 1),
         ];

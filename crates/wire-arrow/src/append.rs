@@ -54,7 +54,7 @@ fn one(
         }
         Items::Text(texts, Checked::ByDecoder) | Items::Bytes(texts) => {
             rows.append_texts(field, &mut texts.data, &mut texts.ends);
-            // No item ends behind the last.
+            // No item ends after the last.
             end(texts.data.len())?;
         }
         Items::Record(inner) => {
@@ -112,7 +112,7 @@ fn lists<T: Number>(
     field: FieldId,
 ) -> Result<(), Full> {
     rows.append_lists(field, values, starts);
-    // No list begins behind the end.
+    // No list begins after the end.
     end(values.len()).map(|_| ())
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// The position behind the last bit that was set.
+    /// The position after the last bit that was set.
     pub(crate) fn len(&self) -> usize {
         self.len
     }

@@ -1,6 +1,6 @@
 //! A program for the public conformance suite to test: `cargo xtask conformance` runs it.
 //!
-//! Requests come on standard input, each behind its length (`u32`, little endian), and are
+//! Requests come on standard input, each preceded by its length (`u32`, little endian), and are
 //! answered in the same form on standard output. Messages go through memory, or, with `--direct`,
 //! from the one form into the other without; bytes into bytes are always written anew from memory,
 //! as the suite asks for the canonical form. With `--fast` they go the ways that are measured:

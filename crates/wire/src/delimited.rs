@@ -1,4 +1,4 @@
-//! Messages one after the other, each behind its length.
+//! Messages one after the other, each preceded by its length.
 //!
 //! Two framings: a fixed `u32`, little endian ([`split`], [`write`](write())), as transports use
 //! it, and a varint ([`split_varint`], [`write_varint`]), as in files of "delimited" messages.
@@ -67,7 +67,7 @@ pub fn write(out: &mut Vec<u8>, content: &[u8]) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// Appends `content` behind its length as a varint.
+/// Appends `content` preceded by its length as a varint.
 pub fn write_varint(out: &mut Vec<u8>, content: &[u8]) {
     varint::write(out, content.len() as u64);
     out.extend_from_slice(content);

@@ -159,7 +159,7 @@ varint_kind!(Zigzag64, u64, true, raw => unzigzag(raw) as u64);
 /// Bytes of a block: the bits of a mask.
 const BLOCK: usize = 64;
 
-/// Bytes behind a block that the read of its last number may touch.
+/// Bytes after a block that the read of its last number may touch.
 const BEHIND: usize = 16;
 
 /// # Safety
@@ -215,7 +215,7 @@ unsafe fn blocks<V: Varint>(
         // it.
         let fine = unsafe { cursor.block::<V>(bytes.as_ptr(), at, ends, u64::MAX, together) };
         at += BLOCK;
-        // A number that continues behind the block may be too long already.
+        // A number that continues after the block may be too long already.
         if !fine || at - cursor.start > BYTES_MAX {
             return (cursor.start, cursor.written);
         }
@@ -404,7 +404,7 @@ mod tests {
     }
 
     fn check(bytes: &[u8]) {
-        // In an allocation of its own, so that a sanitizer finds reads behind it.
+        // In an allocation of its own, so that a sanitizer finds reads after it.
         let bytes = &bytes.to_vec()[..];
         for numbers in ALL {
             let (mut expected, mut pos, mut count) = (Vec::new(), 0, 0);

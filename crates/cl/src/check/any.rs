@@ -103,7 +103,7 @@ impl<'a> Checker<'a> {
         let (Some(low), Some(high)) =
             (narrow(it.low), it.high.map_or(Some(None), |high| narrow(high).map(Some)))
         else {
-            let message = "so many interfaces cannot be connected";
+            let message = "a limit is at most 4294967295 interfaces";
             return self.fail("cardinality", span, message, "`*` is without limit");
         };
         Some((interface?, low, high))

@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
             true => numbered(least, "argument"),
             false => format!("{least} or {}", numbered(most, "argument")),
         };
-        let message = format!("{name} takes {takes}, here are {count}");
+        let message = format!("{name} takes {takes}, {count} given");
         self.fail("argument-count", span, message, &format!("it is written {help}"))
     }
 

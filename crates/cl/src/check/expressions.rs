@@ -171,7 +171,7 @@ impl<'a> Checker<'a> {
         let name = &self.procedures[id].ast.name.text;
         if parameters.len() != arguments.len() {
             let takes = numbered(parameters.len(), "argument");
-            let message = format!("{name} takes {takes}, here are {}", arguments.len());
+            let message = format!("{name} takes {takes}, {} given", arguments.len());
             return self.fail("argument-count", span, message, "");
         }
         let routine = self.procedures[id].routine;

@@ -73,7 +73,7 @@ impl<'a> Checker<'a> {
 
     fn message_twice(&mut self, id: InterfaceId, message: &ast::Message, first: MessageId) {
         let text = &message.name.text;
-        let what = format!("`{text}` stands twice in the protocol");
+        let what = format!("`{text}` occurs twice in the protocol");
         let error = Diagnostic::error("duplicate-message", message.name.span, what);
         let protocol = self.interfaces[id].ast.protocol.as_ref();
         let all = protocol.map(ast::Protocol::messages).unwrap_or_default();

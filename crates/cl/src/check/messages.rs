@@ -106,7 +106,7 @@ impl<'a> Checker<'a> {
         }
         let name = &self.tree.interfaces[interface].messages[message].name;
         let has = numbered(types.len(), "parameter");
-        let text = format!("{name} has {has}, here are {count}");
+        let text = format!("{name} has {has}, {count} given");
         self.fail("argument-count", span, text, "")
     }
 

@@ -247,7 +247,7 @@ impl<'t> Order<'t> {
         }
     }
 
-    /// Iterates a loop to a fixed point. A round returns the states before the next one and behind
+    /// Iterates a loop to a fixed point. A round returns the states before the next one and after
     /// the loop.
     fn repeat(&mut self, mut round: impl FnMut(&mut Self) -> (Known, Known)) {
         let mut before = self.known.clone();

@@ -272,7 +272,7 @@ impl<'a> Checker<'a> {
             }
             let at = ast.requires.iter().find(|it| it.name.text == name);
             let message = format!(
-                "{name} is no interface of the system, and nobody else offers it to the program"
+                "{name} is no interface of the system, and nothing else offers it to the program"
             );
             self.fail::<()>("no-entry", at.map_or(span, |it| it.span), message, help);
         }

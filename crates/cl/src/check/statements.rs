@@ -129,7 +129,7 @@ impl<'a> Checker<'a> {
                 let dimensions = usize::from(dimensions);
                 if arguments.len() != dimensions {
                     let has = numbered(dimensions, "dimension");
-                    let message = format!("the array has {has}, here are {}", arguments.len());
+                    let message = format!("the array has {has}, {} given", arguments.len());
                     return self.fail(
                         "argument-count",
                         span,
@@ -433,7 +433,7 @@ impl<'a> Checker<'a> {
         if let Some((_, keys)) = &collection {
             if keys.len() != variables.len() {
                 let has = numbered(keys.len(), "key");
-                let message = format!("the collection has {has}, here are {}", variables.len());
+                let message = format!("the collection has {has}, {} given", variables.len());
                 self.fail::<()>(
                     "argument-count",
                     span,

@@ -151,7 +151,7 @@ impl Translator<'_, '_, '_> {
         Entry { channel, address: start, tag, flags }
     }
 
-    /// The free entry behind the others, if the message may be sent now.
+    /// The free entry after the others, if the message may be sent now.
     pub(super) fn room(&mut self, line: Line, message: MessageId) -> Entry {
         let channel = self.channel(line);
         let flags = self.flags(channel);

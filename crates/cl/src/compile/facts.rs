@@ -171,7 +171,7 @@ impl<'a> BlockFacts<'a> {
         BlockFacts { function, before, ends: function.blocks.iter().map(|_| None).collect() }
     }
 
-    /// The blocks, each behind the only one from which it is reached.
+    /// The blocks, each after the only one from which it is reached.
     pub(super) fn order(&self) -> Vec<BlockId> {
         let (mut order, mut placed) = (Vec::new(), IdSet::default());
         let mut chain = Vec::new();

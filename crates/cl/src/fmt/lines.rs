@@ -43,7 +43,7 @@ impl LineKind {
 enum Frame {
     /// A component, procedure or implementation before its statements.
     Declarations,
-    /// The same behind BEGIN, ACTIVITY or FINALLY.
+    /// The same after BEGIN, ACTIVITY or FINALLY.
     Statements,
     Interface,
     /// CONSTANT or VARIABLE above several declarations.
@@ -75,7 +75,7 @@ impl Splitter<'_> {
         rest.filter(|kind| *kind != TokenKind::Comment).nth(ahead).unwrap_or(TokenKind::End)
     }
 
-    /// The tokens up to the one behind which `ends` holds, or before which `stops` does.
+    /// The tokens up to the one after which `ends` holds, or before which `stops` does.
     fn take(
         &mut self,
         mut ends: impl FnMut(TokenKind) -> bool,
@@ -208,7 +208,7 @@ impl Splitter<'_> {
         count
     }
 
-    /// Up to `last` and the attributes behind it, which what follows is inside of.
+    /// Up to `last` and the attributes after it, which what follows is inside of.
     fn opener(&mut self, level: usize, last: TokenKind) {
         let tokens = self.with_attributes(last);
         self.push(level, tokens, LineKind::Opens);

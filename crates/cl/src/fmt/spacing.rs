@@ -42,7 +42,7 @@ impl Spacing {
         }
     }
 
-    /// The gap before a token, behind which `next` follows.
+    /// The gap before a token, after which `next` follows.
     pub(super) fn before(&mut self, kind: TokenKind, next: TokenKind) -> Gap {
         self.opens_parameters = self.protocol
             && kind == LParen
@@ -115,7 +115,7 @@ impl Spacing {
     }
 }
 
-/// Whether an operand can end with this, so that `-`, `!`, `?` behind it take it.
+/// Whether an operand can end with this, so that `-`, `!`, `?` after it take it.
 fn ends_value(kind: TokenKind) -> bool {
     matches!(kind, Ident | RParen | RBracket | Integer | Real | Character | Text)
         || matches!(kind, True | False | Any | Finish)

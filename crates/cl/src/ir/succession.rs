@@ -1,5 +1,5 @@
 //! The next version of a program as more of the one before: what has not changed keeps its numbers,
-//! and what has is added behind, so that code and components of both can live side by side.
+//! and what has is added after, so that code and components of both can live side by side.
 //!
 //! ```text
 //! before:  A B C        next:  A B' D        both:  A B C B' D      B' is the successor of B
@@ -243,7 +243,7 @@ impl Both<'_> {
         (offered, required) == ports(self.before, known)
     }
 
-    /// Gives what has changed numbers behind the others.
+    /// Gives what has changed numbers after the others.
     fn number_anew(&self, program: &mut Program, numbers: &mut Numbers) {
         let (mut components, mut functions) = (program.components.len(), program.functions.len());
         for id in self.changed.iter() {

@@ -24,7 +24,8 @@ pub(super) fn classify(text: &str, span: Span) -> (TokenKind, Option<Diagnostic>
         });
         return (TokenKind::Character, error);
     }
-    let error = |help: &str| Some(Diagnostic::error("bad-number", span, "no number").help(help));
+    let error =
+        |help: &str| Some(Diagnostic::error("bad-number", span, "invalid number").help(help));
     let Some((whole, fraction)) = text.split_once('.') else {
         let help = "hexadecimal numbers end with `H`, characters with `X`, reals have a point";
         return (TokenKind::Integer, error(help));

@@ -120,7 +120,7 @@ impl Known {
         (self.numbers.get(&holder) == Some(&number)).then_some(holder)
     }
 
-    /// Continues behind the instruction, which may become a copy.
+    /// Continues after the instruction, which may become a copy.
     fn pass(&mut self, instruction: &mut Instruction, memory: &Memory<'_>, next: &mut Number) {
         if let Some((to, made)) = self.made(instruction, next) {
             let known = self.made.get(&made).copied();

@@ -131,11 +131,11 @@ impl Parser<'_> {
         done.ok().flatten()
     }
 
-    /// The `;` behind a head, and before it what should not be there.
+    /// The `;` after a head, and before it what should not be there.
     fn head_end(&mut self, what: &str) {
         if !self.is(TokenKind::Semicolon) && !self.at_declaration() && !self.is(TokenKind::Begin) {
             let found = self.kind().describe(self.slice());
-            let message = format!("expected `;` behind the {what}, found {found}");
+            let message = format!("expected `;` after the {what}, found {found}");
             self.complain(self.error("unexpected-token", message));
             self.skip_declaration(self.at);
             self.eat(TokenKind::Semicolon);
@@ -341,13 +341,13 @@ impl Parser<'_> {
                     }
                 }
                 _ if self.at_declaration() => {
-                    // Behind the statements of a procedure its END is missing, not its place.
+                    // After the statements of a procedure its END is missing, not its place.
                     let outer = matches!(self.kind(), TokenKind::Component | TokenKind::Interface);
                     if ended && (place != Scope::Component || outer) {
                         return body;
                     }
                     if ended && !std::mem::replace(&mut body.misplaced, true) {
-                        let message = "declarations stand before the statements";
+                        let message = "declarations come before the statements";
                         let error = self.error("misplaced-declaration", message);
                         self.complain(error.help("move it to before BEGIN"));
                     }
@@ -373,7 +373,7 @@ impl Parser<'_> {
             let message = format!("there is another {} already", self.slice());
             self.complain(self.error("misplaced-section", message));
         } else if body.sections[which..].iter().any(Option::is_some) {
-            let error = self.error("misplaced-section", "the order of these is another one");
+            let error = self.error("misplaced-section", "the sections are out of order");
             self.complain(error.help("first BEGIN, then ACTIVITY, then FINALLY"));
         }
         self.next();
@@ -388,7 +388,7 @@ impl Parser<'_> {
         if statement && !ended {
             let found = self.kind().describe(self.slice());
             let message = format!("expected a declaration, BEGIN or END, found {found}");
-            let help = "statements stand behind BEGIN";
+            let help = "statements come after BEGIN";
             self.complain(self.error("missing-begin", message).help(help));
             let sequence = self.sequence();
             body.sections[0].get_or_insert(sequence);
@@ -423,7 +423,7 @@ impl Parser<'_> {
             TokenKind::Variable => self.variable_section(declarations),
             _ => {
                 if place != Scope::Component {
-                    let message = "implementations stand in components only";
+                    let message = "only components contain implementations";
                     self.complain(self.error("misplaced-declaration", message));
                 }
                 let implementation = self.implementation();
@@ -570,7 +570,7 @@ impl Parser<'_> {
         (parameters, result)
     }
 
-    /// Skips behind the `)` of a head, if it is before what can only follow the head.
+    /// Skips after the `)` of a head, if it is before what can only follow the head.
     fn skip_parameters(&mut self, from: usize) {
         let stops = |it: &Self| {
             it.is(TokenKind::Begin)
@@ -589,7 +589,7 @@ impl Parser<'_> {
             let name = it.declared_name("the name of the interface")?;
             it.opened(&name.text, it.since(start));
             if !it.is(TokenKind::Semicolon) && !it.is(TokenKind::Begin) {
-                let error = it.error("unexpected-token", "expected `;` behind the name");
+                let error = it.error("unexpected-token", "expected `;` after the name");
                 it.complain(error.help(IMPLEMENTATION));
                 it.skip_declaration(it.at);
                 it.eat(TokenKind::Semicolon);
@@ -626,7 +626,7 @@ impl Parser<'_> {
         Ok(Type { kind, span: start })
     }
 
-    /// The contents of the parentheses behind ANY.
+    /// The contents of the parentheses after ANY.
     fn any_limits(&mut self) -> Parsed<(Vec<InterfaceDeclaration>, Vec<InterfaceDeclaration>)> {
         let (mut offers, mut requires) = (Vec::new(), Vec::new());
         if self.eat(TokenKind::LParen) {

@@ -65,7 +65,7 @@ impl Parser<'_> {
         self.grow(height.max(self.height))?;
         let span = self.since(start);
         if self.at_comparison() {
-            let message = "comparisons do not follow each other";
+            let message = "comparisons do not chain";
             let help = "join them with AND, or put one in parentheses";
             return self.fail(self.error("chained-comparison", message).help(help));
         }
@@ -234,7 +234,7 @@ impl Parser<'_> {
     fn no_value<T>(&mut self) -> Parsed<T> {
         let help = match self.kind() {
             TokenKind::Exclamation => "negate with `~`",
-            TokenKind::Any => "ANY stands behind `?` and in types",
+            TokenKind::Any => "ANY is allowed after `?` and in types",
             _ => "",
         };
         self.expected("a value", help)
@@ -373,7 +373,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The indices and parentheses behind a name.
+    /// The indices and parentheses after a name.
     fn designator_rest(&mut self, mut base: Designator) -> Parsed<Designator> {
         loop {
             let height = self.height;

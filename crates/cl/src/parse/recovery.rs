@@ -173,7 +173,7 @@ impl Parser<'_> {
         self.complain(self.error("lowercase-keyword", message).help(help));
     }
 
-    /// Consumes the `;` behind a `what`, or reports that it is missing.
+    /// Consumes the `;` after a `what`, or reports that it is missing.
     pub(super) fn semicolon(&mut self, what: &str) {
         if self.eat(TokenKind::Semicolon) {
             return;
@@ -183,9 +183,9 @@ impl Parser<'_> {
             self.complain(error.help("write `;` instead of `.`"));
             return self.next();
         }
-        let message = format!("there is no `;` behind the {what}");
+        let message = format!("`;` is missing after the {what}");
         let error = Diagnostic::error("missing-semicolon", self.previous(), message);
-        self.complain(error.help("put a `;` behind it"));
+        self.complain(error.help("put a `;` after it"));
     }
 
     /// Two symbols side by side without a blank.

@@ -75,9 +75,9 @@ impl Parser<'_> {
             return;
         }
         if self.at_statement_keyword() || self.is_one_of(&[Ident, Exclamation, Question]) {
-            let message = "there is no `;` between this statement and the next";
+            let message = "`;` is missing between this statement and the next";
             let error = Diagnostic::error("missing-semicolon", self.previous(), message);
-            self.complain(error.help("put a `;` behind it"));
+            self.complain(error.help("put a `;` after it"));
             return;
         }
         let _ = self.expected::<()>("`;` or the end of the statements", "");
@@ -117,7 +117,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Another word or number follows, as it cannot behind a call or the target of a statement.
+    /// Another word or number follows, as it cannot after a call or the target of a statement.
     fn goes_on(&self) -> bool {
         use TokenKind::{False, Ident, Integer, Real, Tilde, True};
         let follows = self.ahead(1);
@@ -183,7 +183,7 @@ impl Parser<'_> {
         Ok(Statement { kind, span: self.since(start) })
     }
 
-    /// `(designator)` behind a keyword.
+    /// `(designator)` after a keyword.
     fn one_designator(&mut self, form: &str) -> Parsed<Designator> {
         self.next();
         self.expect(TokenKind::LParen, form)?;
@@ -192,7 +192,7 @@ impl Parser<'_> {
         Ok(one)
     }
 
-    /// `(designator, designator)` behind a keyword.
+    /// `(designator, designator)` after a keyword.
     fn two_designators(&mut self, form: &str) -> Parsed<(Designator, Designator)> {
         self.next();
         self.expect(TokenKind::LParen, form)?;
@@ -243,7 +243,7 @@ impl Parser<'_> {
             return self.with(designator);
         }
         if self.is(TokenKind::Colon) {
-            let error = self.error("unexpected-token", "expected a statement behind the name");
+            let error = self.error("unexpected-token", "expected a statement after the name");
             return self.fail(error.help("assign with `:=`"));
         }
         let (arguments, span, parenthesised) = (Vec::new(), name.span, false);
@@ -317,7 +317,7 @@ impl Parser<'_> {
         Ok(StatementKind::Receive { from, message, targets })
     }
 
-    /// A condition and the keyword behind it; a wrong one does not hide what it governs.
+    /// A condition and the keyword after it; a wrong one does not hide what it governs.
     fn condition(&mut self, keyword: TokenKind, form: &str) -> Expr {
         let start = self.span();
         let condition = self.expr().unwrap_or_else(|_| {
@@ -356,7 +356,7 @@ impl Parser<'_> {
         let mut otherwise = None;
         while self.is_one_of(&[TokenKind::Else, TokenKind::Elsif, TokenKind::Elseif]) {
             if otherwise.is_some() {
-                let message = format!("`{}` stands behind ELSE", self.slice());
+                let message = format!("`{}` comes after ELSE", self.slice());
                 self.complain(self.error("misplaced-else", message).help(IF));
             }
             let is_else = self.is(TokenKind::Else);

@@ -139,7 +139,7 @@ interface! {
 }
 
 interface! {
-    /// The arguments behind `--` on the command line.
+    /// The arguments after `--` on the command line.
     arguments: "Arguments", "arguments.com";
     Request {
         GetCount, Get { i: i64 },

@@ -29,7 +29,7 @@ pub enum System {
     View,
     /// The standard input.
     Input,
-    /// The arguments behind `--` on the command line.
+    /// The arguments after `--` on the command line.
     Arguments,
     /// Connections and datagrams.
     Network,

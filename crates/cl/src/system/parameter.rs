@@ -32,7 +32,7 @@ pub trait Answer<'v>: Typed {
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'v>(pub &'v [u8]);
 
-/// `N` TEXT parameters, one behind the other; the last of a message.
+/// `N` TEXT parameters, one after the other; the last of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Joined<'v, const COUNT: usize>(pub &'v [u8]);
 

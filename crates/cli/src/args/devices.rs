@@ -7,7 +7,7 @@ use tidemill_stdx::sorted::SortedMap;
 /// Simulated devices.
 #[derive(Args, Clone, Debug)]
 pub struct Devices {
-    /// A packet app's device is at a link between nodes, or replays a capture
+    /// Connect the device of a packet app to a simulated link between nodes, or replay a capture
     #[arg(long = "device", value_name = "NAME=link:LINK|pcap:FILE", value_parser = device)]
     pub given: Vec<(String, SimDevice)>,
     /// The section [sim.devices] of the settings.

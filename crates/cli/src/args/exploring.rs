@@ -20,32 +20,32 @@ pub struct ExploreArgs {
     /// Lose at most K messages in a run
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub drops: u8,
-    /// Deliver at most K messages of a run once more
+    /// Deliver at most K messages of a run twice
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub duplicates: u8,
-    /// Have at most K nodes crash in a run; they start again, empty
+    /// Crash at most K nodes in a run; they restart empty
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub crashes: u8,
-    /// Have at most N timers fire in a run, in all nodes together; that rows expire counts as one
+    /// Fire at most N timers in a run, over all nodes; the expiry of rows counts as one
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub timers: u8,
-    /// Look at no run with more than D messages, timers, script actions and faults
+    /// Explore no run beyond D messages, timers, script actions and faults
     #[arg(long, value_name = "D")]
     pub depth: Option<u32>,
-    /// End when the search has taken SIZE of memory: 512M; without it, most of what there is
+    /// Stop when the search has used SIZE of memory, such as 512M; by default most of the machine's
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
-    /// Follow each run to its end before another begins: less memory, no shortest counterexample
+    /// Search depth first: less memory, but the counterexample may not be the shortest
     #[arg(long)]
     pub depth_first: bool,
-    /// Have nodes work off all that follows from a message before the next: fewer states, and runs
-    /// are missed in which a message comes between
+    /// Let a node finish all turns that follow from a message before it takes the next: fewer
+    /// states, but runs in which a message comes between are missed
     #[arg(long)]
     pub atomic_chains: bool,
-    /// Look at all orders of turns, even where the order makes no difference
+    /// Explore all orders of turns, even where the order makes no difference
     #[arg(long)]
     pub no_reduction: bool,
-    /// What reaches nodes from outside, in this order; what stands at one time, in any order
+    /// A script of the events from outside, in their order; those of one time in any order
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
     /// Write a run that fails to FILE, as a script for `sim`
@@ -54,10 +54,10 @@ pub struct ExploreArgs {
     /// Tuples from outside.
     #[command(flatten)]
     pub tuples: Tuples,
-    /// Give up turns of rules that derive more than N event tuples, as in `sim`
+    /// Abort turns of rules that derive more than N event tuples, as in `sim`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub turn_limit: Option<u64>,
-    /// Print one JSON object a line: a counterexample, and a summary
+    /// Print one JSON object per line: a counterexample, and a summary
     #[arg(long)]
     pub json: bool,
 }

@@ -37,7 +37,7 @@ pub struct MessagesArgs {
 pub enum InputForm {
     /// One message.
     Binary,
-    /// Messages behind their lengths.
+    /// Messages, each preceded by its length.
     Delimited,
     /// JSON values.
     Json,
@@ -50,9 +50,9 @@ pub enum InputForm {
 pub enum OutputForm {
     /// One message.
     Binary,
-    /// Messages behind their lengths.
+    /// Messages, each preceded by its length.
     Delimited,
-    /// A JSON value a line.
+    /// One JSON value per line.
     Json,
     /// The text format.
     Text,
@@ -81,7 +81,7 @@ impl ValueEnum for OutputForm {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match self {
             OutputForm::Binary => ("binary", "One message"),
-            OutputForm::Delimited => ("delimited", "Messages behind their lengths"),
+            OutputForm::Delimited => ("delimited", "Messages, each preceded by its length"),
             OutputForm::Json => ("json", "A JSON value a line"),
             OutputForm::Text => ("text", "The text format"),
             OutputForm::Arrow => ("arrow", "A stream of Arrow record batches"),

@@ -19,10 +19,10 @@ use tidemill_event::Shape;
 /// Tuples given on the command line.
 #[derive(Args, Debug)]
 pub struct Tuples {
-    /// Put in a tuple at every node that its location names (NODE: each), after the facts
+    /// Insert a tuple at the node of its location (NODE: at each node), after the facts
     #[arg(long, value_name = "TUPLE")]
     pub fact: Vec<String>,
-    /// Likewise, for events
+    /// Inject an event at the node of its location (NODE: at each node), after the facts
     #[arg(long, value_name = "TUPLE")]
     pub inject: Vec<String>,
 }
@@ -36,14 +36,14 @@ pub struct Engine {
     /// Print counters at the end, on standard error
     #[arg(long)]
     pub stats: bool,
-    /// Give up turns of rules that derive more than N event tuples, or N rows of recursive views
-    /// that compute values; without it 10 million, 500000 in a cycle of rules, and 3 million rows
+    /// Abort turns of rules that derive more than N event tuples, or N rows of recursive views that
+    /// compute values; by default 10 million, 500000 in a cycle of rules, and 3 million rows
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub turn_limit: Option<u64>,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
-    /// Measure what rules cost, and write it at the end: to a .svg file as a flame graph, to any
+    /// Profile the rules, and write the profile at the end: to a .svg file as a flame graph, to any
     /// other as folded stacks
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
@@ -66,17 +66,17 @@ pub struct RunArgs {
     /// The program.
     #[command(flatten)]
     pub sources: Sources,
-    /// Run one node of this address; one that other hosts can reach needs --key or --open
+    /// Run one node that listens on ADDR; if other hosts can reach it, it needs --key or --open
     #[arg(long, value_name = "ADDR", value_parser = address, conflicts_with = "nodes")]
     pub listen: Option<String>,
-    /// What the node is called (NODE), if not as it listens
+    /// The address of the node (NODE), if it is not the one where it listens
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     #[arg(requires = "listen", conflicts_with = "nodes")]
     pub address: Option<String>,
-    /// Let other hosts reach a node without a key: everyone there can change what it holds
+    /// Let other hosts reach a node without a key: any of them can change its tables
     #[arg(long, requires = "listen", conflicts_with = "nodes")]
     pub open: bool,
-    /// Take tuples of relation P from other nodes, as `export(P).` in the program would
+    /// Accept tuples of relation P from other nodes, as `export(P).` in the program would
     #[arg(long, value_name = "P")]
     pub export: Vec<String>,
     /// Run N nodes on loopback ports that the system chooses; each is printed as INDEX ADDR
@@ -88,60 +88,60 @@ pub struct RunArgs {
     /// End after S seconds
     #[arg(long = "for", value_name = "S", value_parser = some_seconds)]
     pub end: Option<u64>,
-    /// Start all random numbers here; without it each run has its own
+    /// The seed of all random numbers; by default each run draws its own
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// How nodes talk: udp (the default), reliable or tcp
+    /// How nodes exchange messages: udp (the default), reliable or tcp
     #[arg(long, value_name = "FABRIC", value_parser = fabric)]
     pub fabric: Option<Fabric>,
     /// Keys and identities of peers.
     #[command(flatten)]
     pub keys: Keys,
-    /// Let tools on other hosts that have the token in FILE (made by `tidemill key`) ask the nodes,
-    /// over TCP at their own addresses
+    /// Let tools on other hosts query the nodes if they have the token in FILE (made by `tidemill
+    /// key`), over TCP at the addresses of the nodes
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// How it is executed.
     #[command(flatten)]
     pub engine: Engine,
-    /// Loops, one to a core
+    /// Run N event loops, one per core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub workers: Option<u32>,
-    /// The most memory that components may use, such as 512M
+    /// Limit the memory of components to SIZE, such as 512M
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
-    /// The most stack that one process of components may use; 64M if not given
+    /// Limit the stack of each process of components to SIZE; by default 64M
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub stack: Option<u64>,
-    /// The folder that files of components and rules lie below; the current one if not given
+    /// Confine the files of components and rules to DIR; by default the current folder
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Where components draw
+    /// Write what components draw to FILE
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,
-    /// Replay captures in real time, not in their own time as fast as it goes
+    /// Replay captures in real time, not in their own time as fast as possible
     #[arg(long, value_name = "wall")]
     pub clock: Option<Clocks>,
-    /// Read the program again when the content of a file changes, as on SIGHUP
+    /// Reload the program when the content of a file changes, as on SIGHUP
     #[arg(long)]
     pub watch: bool,
-    /// When more has changed then than rules and the packet graph, start the run again
+    /// Restart the run when a reload changes a part that cannot be replaced while it runs
     #[arg(long)]
     pub restart: bool,
-    /// Never sleep while packets may come
+    /// Poll for packets without ever sleeping
     #[arg(long)]
     pub busy_wait: bool,
     /// Compile components without checkpoints
     #[arg(long)]
     pub no_checkpoints: bool,
-    /// Go on as this user, in its group alone, once all devices, sockets and files are open: a name
-    /// or a number, with :GID another group
+    /// Run as this user, in its group alone, once all devices, sockets and files are open; with
+    /// :GID in another group
     #[arg(long, value_name = "NAME|UID[:GID]", value_parser = super::values::user)]
     pub user: Option<User>,
-    /// Tell perf the names of compiled functions, in /tmp/perf-PID.map
+    /// Write the names of compiled functions to /tmp/perf-PID.map, for perf
     #[arg(long)]
     pub perf_map: bool,
-    /// What components read as their arguments
+    /// The arguments of the components
     #[arg(last = true, value_name = "ARG")]
     pub arguments: Vec<String>,
 }
@@ -149,15 +149,15 @@ pub struct RunArgs {
 /// Keys of nodes.
 #[derive(Args, Debug)]
 pub struct Keys {
-    /// Seal what nodes send each other with the fleet key in FILE (made by `tidemill key`), and
-    /// hear nothing else
+    /// Seal messages between nodes with the fleet key in FILE (made by `tidemill key`), and accept
+    /// no others
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// Who the node is to its peers, a file made by `tidemill key --identity`; without it, somebody
-    /// new at each start
+    /// The identity of the node to its peers, a file made by `tidemill key --identity`; by default
+    /// a new one at each start
     #[arg(long, value_name = "FILE", requires = "key")]
     pub identity: Option<PathBuf>,
-    /// Hear only peers with these identities: lines of ADDRESS PUBLICKEY
+    /// Accept only peers with these identities: lines of ADDRESS PUBLICKEY
     #[arg(long, value_name = "FILE", requires = "key")]
     pub peers: Option<PathBuf>,
 }
@@ -165,7 +165,7 @@ pub struct Keys {
 /// The time of a run that captures feed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Clocks {
-    /// The system's.
+    /// The clock of the system.
     Wall,
 }
 
@@ -198,64 +198,64 @@ pub struct SimArgs {
     /// The program.
     #[command(flatten)]
     pub sources: Sources,
-    /// Run N nodes, n0:1, n1:1, ...; without it as many as the script says, or one
+    /// Run N nodes, n0:1, n1:1, ...; by default as many as the script says, or one
     #[arg(long, value_name = "N", value_parser = nodes)]
     pub nodes: Option<u32>,
-    /// Threads that run nodes of rules; the output is that of one
+    /// Run nodes of rules on N threads; the output is the same for any N
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub workers: u32,
-    /// What all chance follows from; without it the seed of the script, or 1
+    /// The seed of all random choices; by default that of the script, or 1
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// End after S seconds of virtual time; without it, when nothing is left to do
+    /// End after S seconds of virtual time; by default when no work is left
     #[arg(long = "for", value_name = "S", value_parser = some_seconds)]
     pub end: Option<u64>,
-    /// Datagrams take A to B milliseconds, all of these as likely, or most of them short (tail), or
-    /// short or long (bimodal); without it 10..50
+    /// The latency of datagrams in milliseconds: uniform from A to B, or mostly short (tail), or
+    /// either short or long (bimodal); by default 10..50
     #[arg(long, value_name = "A..B[:tail|bimodal]", value_parser = latency_of_shape)]
     pub latency: Option<(Duration, Duration, Shape)>,
-    /// Datagrams are lost with this probability
+    /// The probability that a datagram is lost
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     pub loss: f64,
-    /// Datagrams arrive twice with this probability
+    /// The probability that a datagram arrives twice
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     pub duplicate: f64,
-    /// Datagrams are held back behind later ones with this probability
+    /// The probability that a datagram is held back behind later ones
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     pub reorder: f64,
-    /// Nodes but the first live S seconds on average, crash, and return empty
+    /// Crash each node but the first after S seconds on average; it restarts empty
     #[arg(long, value_name = "S", value_parser = some_seconds)]
     pub churn: Option<u64>,
-    /// Every S seconds on average nodes are in two groups for a while that do not hear each other
+    /// Partition the nodes into two groups for a while, every S seconds on average
     #[arg(long, value_name = "S", value_parser = some_seconds)]
     pub partition: Option<u64>,
-    /// Each node does nothing for some seconds every S seconds on average
+    /// Pause each node for some seconds, every S seconds on average
     #[arg(long, value_name = "S", value_parser = some_seconds)]
     pub pause: Option<u64>,
-    /// Turns of one node or more take MS milliseconds
+    /// Make each turn of one or more nodes take MS milliseconds
     #[arg(long, value_name = "MS", value_parser = some_milliseconds)]
     pub slow: Option<u64>,
-    /// Clocks are up to S seconds ahead or behind, and gain or lose up to a hundredth
+    /// Set clocks up to S seconds ahead or behind, with a drift of up to 1%
     #[arg(long, value_name = "S", value_parser = some_seconds, conflicts_with = "linearizable")]
     pub skew: Option<u64>,
-    /// End all faults 1.5 S before the end, and fail if the table `unsettled` of a node has a row
-    /// after S of that
+    /// End all faults 1.5 S before the end, and fail if the table `unsettled` of a node still has a
+    /// row S later
     #[arg(long, value_name = "S", value_parser = some_seconds)]
     pub settle: Option<u64>,
-    /// Forgive rows of `unsettled` that are gone within T seconds
+    /// Ignore rows of `unsettled` that last less than T seconds
     #[arg(long, value_name = "T", value_parser = some_seconds, requires = "settle")]
     pub tolerate: Option<u64>,
-    /// What happens when, and what must be true then
+    /// A script of timed actions and expectations
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
     /// Seal datagrams with the fleet key in FILE
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// The folder that files of rules lie below; the current one if not given
+    /// Confine the files of rules to DIR; by default the current folder
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Compare what `history` records with a model at the end; what has no order fails
+    /// Check at the end that the operations in `history` are linearizable for this model
     #[arg(long, value_name = "register|kv|queue|set|counter", value_parser = parse_model)]
     pub linearizable: Option<Model>,
     /// Print every stage of every tuple
@@ -290,8 +290,8 @@ pub struct ExplainArgs {
     /// Explain one message type of a schema
     #[arg(long = "type", value_name = "T")]
     pub message: Option<String>,
-    /// Simulate the program, and show what its rules cost: as tables, in the boxes of a graph, or
-    /// as a flame graph (svg)
+    /// Simulate the program and show the profile of its rules: as tables, in the boxes of a graph,
+    /// or as a flame graph (svg)
     #[arg(long, conflicts_with_all = ["asm", "message"])]
     pub profile: bool,
     /// How it is simulated.
@@ -303,22 +303,22 @@ pub struct ExplainArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "With --profile")]
 pub struct Simulated {
-    /// Simulate N nodes; without it 1
+    /// Simulate N nodes; by default 1
     #[arg(long, value_name = "N", requires = "profile", value_parser = nodes)]
     pub nodes: Option<u32>,
-    /// What all chance follows from; without it 1
+    /// The seed of all random choices; by default 1
     #[arg(long, value_name = "S", requires = "profile")]
     pub seed: Option<u64>,
-    /// End after S seconds of virtual time; without it 10
+    /// End after S seconds of virtual time; by default 10
     #[arg(long = "for", value_name = "S", requires = "profile", value_parser = some_seconds)]
     pub end: Option<u64>,
-    /// What happens when
+    /// A script of timed actions
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub script: Option<PathBuf>,
-    /// Put in a tuple at every node that its location names (NODE: each), after the facts
+    /// Insert a tuple at the node of its location (NODE: at each node), after the facts
     #[arg(long, value_name = "TUPLE", requires = "profile")]
     pub fact: Vec<String>,
-    /// Likewise, for events
+    /// Inject an event at the node of its location (NODE: at each node), after the facts
     #[arg(long, value_name = "TUPLE", requires = "profile")]
     pub inject: Vec<String>,
     /// Simulated devices: the section [sim.devices] of the settings.
@@ -345,7 +345,7 @@ pub struct InstallArgs {
     /// A node of the run: host:port
     #[arg(value_name = "ADDR", value_parser = address)]
     pub address: String,
-    /// The rules, a .olg file; its name, without folders, is what they are called
+    /// The rules, a .olg file; its name without folders is the name of the rules
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// How the run is reached.
@@ -359,7 +359,7 @@ pub struct UninstallArgs {
     /// A node of the run: host:port
     #[arg(value_name = "ADDR", value_parser = address)]
     pub address: String,
-    /// What the rules are called
+    /// The name of the rules
     #[arg(value_name = "NAME")]
     pub name: String,
     /// How the run is reached.
@@ -373,7 +373,8 @@ pub struct Line {
     /// Give up after S seconds without an answer
     #[arg(long, value_name = "S", default_value = "5", value_parser = some_seconds)]
     pub timeout: u64,
-    /// Reach a node anywhere whose run has the same token, over TCP; without it, one of this host
+    /// Reach a node on any host whose run has the token in FILE, over TCP; by default a node on
+    /// this host
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 }
@@ -388,7 +389,8 @@ pub struct WhyArgs {
     /// Give up on a node after S seconds without an answer
     #[arg(long, value_name = "S", default_value = "5", value_parser = some_seconds)]
     pub timeout: u64,
-    /// Ask nodes anywhere whose runs have the same token, over TCP; without it, those of this host
+    /// Query nodes on any host whose runs have the token in FILE, over TCP; by default those on
+    /// this host
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 }
@@ -417,16 +419,17 @@ pub struct QueryArgs {
     /// A table, or a rule 'head(...) :- body.'
     #[arg(value_name = "QUERY")]
     pub text: String,
-    /// Print one JSON object a row: {"tuple":[NAME, COLUMN, ...]}
+    /// Print one JSON object per row: {"tuple":[NAME, COLUMN, ...]}
     #[arg(long)]
     pub json: bool,
-    /// Go on and print what changes: + and - before each row
+    /// Keep running and print the changes, with + or - before each row
     #[arg(long)]
     pub watch: bool,
     /// Give up after S seconds without an answer
     #[arg(long, value_name = "S", default_value = "5", value_parser = some_seconds)]
     pub timeout: u64,
-    /// Ask a node anywhere whose run has the same token, over TCP; without it, one of this host
+    /// Query a node on any host whose run has the token in FILE, over TCP; by default a node on
+    /// this host
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 }

@@ -16,7 +16,7 @@ pub struct Sources {
     /// Define a macro before the first file is read
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub defines: Vec<Define>,
-    /// Look for included files here too
+    /// Also look for included files in DIR
     #[arg(short = 'I', value_name = "DIR")]
     pub includes: Vec<PathBuf>,
 }
@@ -27,7 +27,7 @@ pub struct SchemaArgs {
     /// Files of the schema: .proto texts, .fds sets of descriptors
     #[arg(long = "schema", required = true, num_args = 1.., value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Look for imported files here; without any, in the current folder and beside the files
+    /// Look for imported files in DIR; by default in the current folder and beside the files
     #[arg(short = 'I', value_name = "DIR")]
     pub includes: Vec<PathBuf>,
 }

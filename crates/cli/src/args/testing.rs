@@ -19,43 +19,44 @@ pub struct TestArgs {
     /// The program.
     #[command(flatten)]
     pub sources: Sources,
-    /// Run the seeds A to B, one a run; without it 1..1000, and with --wall from 1 on
+    /// The seeds, one per run; by default 1..1000, and with --wall from 1 on
     #[arg(long, value_name = "A..B", value_parser = seeds)]
     pub seeds: Option<RangeInclusive<u64>>,
-    /// Begin no run after S seconds
+    /// Start no run after S seconds
     #[arg(long, value_name = "S", value_parser = some_seconds)]
     pub wall: Option<u64>,
-    /// Runs at a time; without it one a processor
+    /// Runs in parallel; by default one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub workers: Option<u32>,
-    /// Each run has A to B nodes, n0:1, n1:1, ...; without it as many as the script says, or one
+    /// Each run has A to B nodes, n0:1, n1:1, ...; by default as many as the script says, or one
     #[arg(long, value_name = "A..B", value_parser = node_range)]
     pub nodes: Option<RangeInclusive<u32>>,
-    /// End each run after S seconds of virtual time; without it at the end of the script, or, if
+    /// End each run after S seconds of virtual time; by default at the end of the script, or, if
     /// that has none, after 60
     #[arg(long = "for", value_name = "S", value_parser = some_seconds)]
     pub end: Option<u64>,
-    /// What happens when in each run, and what must be true then
+    /// A script of timed actions and expectations for each run
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
-    /// Faults that runs have: none; swarm, each has each or has not; or a list such as loss,churn
-    /// of which each has some. Their strengths are drawn from the seed, too
+    /// The faults of runs: none; swarm, a random subset of all in each run; or a list such as
+    /// loss,churn, a random subset of it in each run. Their strengths are drawn from the seed, too
     #[arg(long, value_name = "none|LIST|swarm", default_value = "swarm", value_parser = faults)]
     pub faults: Faults,
-    /// Compare what `history` records with a model at the end of each run; what has no order fails
+    /// Check at the end of each run that the operations in `history` are linearizable for this
+    /// model
     #[arg(long, value_name = "register|kv|queue|set|counter", value_parser = parse_model)]
     pub linearizable: Option<Model>,
     /// End all faults 1.5 S before the end of each run, and fail it if the table `unsettled` of a
-    /// node has a row after S of that; without it S is a third of the run, if there is such a table
+    /// node still has a row S later; by default S is a third of the run, if there is such a table
     #[arg(long, value_name = "S", value_parser = some_seconds)]
     pub settle: Option<u64>,
-    /// Forgive rows of `unsettled` that are gone within T seconds
+    /// Ignore rows of `unsettled` that last less than T seconds
     #[arg(long, value_name = "T", value_parser = some_seconds)]
     pub tolerate: Option<u64>,
     /// Seal datagrams with the fleet key in FILE
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// The folder that files of rules lie below; the current one if not given
+    /// Confine the files of rules to DIR; by default the current folder
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
     /// Simulated devices.
@@ -67,26 +68,26 @@ pub struct TestArgs {
     /// How programs are executed
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub engine: Option<EngineKind>,
-    /// Give up turns of rules that derive more than N event tuples, as in `sim`
+    /// Abort turns of rules that derive more than N event tuples, as in `sim`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub turn_limit: Option<u64>,
-    /// Do not look for what failures take at least
+    /// Do not shrink failures
     #[arg(long)]
     pub no_shrink: bool,
-    /// Write the scripts that repeat what failures take at least into DIR, as found.sim,
-    /// found-2.sim and so on
+    /// Write the shrunk scripts that repeat the failures into DIR, as found.sim, found-2.sim and so
+    /// on
     #[arg(long, value_name = "DIR", conflicts_with = "no_shrink")]
     pub found: Option<PathBuf>,
-    /// Find out what the properties are worth: test programs that are wrong in one place each (a
-    /// term left out, a comparison flipped, two columns swapped, a rule left out), each until a run
-    /// fails, for 10 s or --wall; those that survive fail the test
+    /// Test the properties with mutants: programs that differ in one place each (a term left out, a
+    /// comparison flipped, two columns swapped, a rule left out). Each is run until a run fails,
+    /// for 10 s or --wall; survivors fail the test
     #[arg(long, conflicts_with_all = ["found", "coverage", "no_shrink"])]
     pub mutants: bool,
-    /// Print what each rule has done in all runs: first those that never fired, and those whose
+    /// Print how often each rule fired in all runs: first those that never did, and those whose
     /// body never held
     #[arg(long)]
     pub coverage: bool,
-    /// Print one JSON object a line: failures, what they have in common, and a summary
+    /// Print one JSON object per line: failures, what they have in common, and a summary
     #[arg(long)]
     pub json: bool,
 }

@@ -17,31 +17,23 @@ use tidemill::keys::Token;
 use tidemill::profile;
 use tidemill::program::Program;
 use tidemill::run::Report;
-use tidemill::script;
 use tidemill::service::{Manager, Service};
 use tidemill::summary::{RuleTotals, Summary};
 use tidemill::tuples;
-use tidemill_diag::{Diagnostic, FileId, Sources as Texts, Span};
+use tidemill_diag::{Diagnostic, Sources as Texts, Span, has_errors};
 use tidemill_event::{Os, User};
 use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_relation::text::parse_pattern;
-use tidemill_stdx::sorted::SortedSet;
 
 use crate::args::{Define, Keys, Tuples};
 use crate::report::Reporter;
 use crate::status::Status;
 use crate::verbs::{components, packets};
 
-/// The relations whose tuples the command line or a script inserts. Errors in either are reported
-/// when they are read.
-pub fn injected(given: &Tuples, script: Option<&Path>) -> SortedSet<String> {
-    let texts = given.fact.iter().chain(&given.inject);
-    let mut names: SortedSet<String> =
-        texts.filter_map(|text| parse_pattern(text).ok()).map(|tuple| tuple.name).collect();
-    if let Some(text) = script.and_then(|path| fs::read_to_string(path).ok()) {
-        names.extend(script::parse(FileId(0), &text).0.relations());
-    }
-    names
+/// Reports diagnostics, and fails if there are errors.
+pub fn report_all(sources: &Texts, found: &[Diagnostic], report: Reporter) -> Result<(), Status> {
+    report.diagnostics(sources, found);
+    if has_errors(found) { Err(Status::Failed) } else { Ok(()) }
 }
 
 /// Refuses options without effect.

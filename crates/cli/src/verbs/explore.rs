@@ -11,6 +11,7 @@ use tidemill_diag::Sources;
 use super::common;
 use super::components::most_of_memory;
 use super::interrupt::{Interrupt, OnTerminate};
+use super::script_file::ScriptFile;
 use super::sim;
 use crate::args::ExploreArgs;
 use crate::output::Out;
@@ -25,11 +26,11 @@ pub fn explore(args: ExploreArgs, report: Reporter) -> Status {
 }
 
 fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
-    let script = args.script.as_deref();
-    let program = sim::load(&args.sources, &args.tuples, (script, None), report)?;
+    let script = ScriptFile::read(args.script.as_deref(), report)?;
+    let program = sim::load(&args.sources, &args.tuples, (script.as_ref(), None), report)?;
     let extra = common::tuples(&args.tuples, &program, report)?;
     let mut sources = Sources::new();
-    let script = script.map(|path| sim::read_script(path, &mut sources, report)).transpose()?;
+    let script = script.map(|script| script.parse(&mut sources, report)).transpose()?;
     let interrupt = Interrupt::new(OnTerminate::End)
         .map_err(|error| common::failed(report, format!("no signals: {error}")))?;
     let options = ExploreOptions {
@@ -54,7 +55,7 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
         Status::Usage
     })?;
     if let Some(script) = &script {
-        sim::report_all(&sources, &explorer.script(script, &sources), report)?;
+        common::report_all(&sources, &explorer.script(script, &sources), report)?;
     }
     let found = explorer.run().map_err(|message| common::failed(report, &message))?;
     let mut out = Out::new();
@@ -85,7 +86,8 @@ fn save(
     report: Reporter,
 ) -> Result<(), Status> {
     let failed = |error: Error| common::failed(report, error);
-    let program = sim::load(&args.sources, &args.tuples, (Some(path), None), report)?;
+    let found = ScriptFile::of(path, script);
+    let program = sim::load(&args.sources, &args.tuples, (Some(&found), None), report)?;
     let options = SimOptions {
         nodes: args.nodes,
         landmark: common::landmark(&args.sources.defines),

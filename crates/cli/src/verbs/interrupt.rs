@@ -74,8 +74,8 @@ impl Interrupt {
     }
 
     /// Ends the process some 100 ms after a signal if its first thread, which calls this, is still
-    /// busy: for work that cannot be interrupted, such as building a large index.
-    pub fn insist(&self, report: Reporter) -> io::Result<()> {
+    /// busy with `work`: for what cannot be interrupted, such as building a large index.
+    pub fn insist(&self, work: &'static str, report: Reporter) -> io::Result<()> {
         let (mut signals, write) = UnixStream::pair()?;
         for number in [SIGINT, SIGTERM] {
             pipe::register(number, write.try_clone()?)?;
@@ -99,7 +99,7 @@ impl Interrupt {
             // Acquire, paired with the Release in `over`: the output of the run has been written.
             while !over.load(Ordering::Acquire) {
                 if began.elapsed() >= GRACE && processor_time() >= worked + WORKING {
-                    report.error("interrupted in the middle of a turn");
+                    report.error(&format!("interrupted in the middle of {work}"));
                     std::process::exit(status_of(&signal) as i32);
                 }
                 thread::sleep(Duration::from_millis(5));
@@ -108,7 +108,7 @@ impl Interrupt {
         thread::Builder::new().name("interrupt".to_owned()).spawn(end).map(drop)
     }
 
-    /// The run has ended: the rest may take as long as it needs.
+    /// That work is over: the rest may take as long as it needs.
     pub fn over(&self) {
         self.over.store(true, Ordering::Release);
     }

@@ -15,6 +15,7 @@ mod profile;
 mod proto;
 mod query;
 mod run;
+mod script_file;
 mod sim;
 mod test;
 mod top;

@@ -10,6 +10,7 @@ use tidemill::sim::{SimOptions, Simulation};
 use tidemill_diag::Sources as Texts;
 
 use super::interrupt::{Interrupt, OnTerminate};
+use super::script_file::{self, ScriptFile};
 use super::{Relations, common, components, sim};
 use crate::args::{ExplainArgs, Form, Simulated, Tuples};
 use crate::output::Out;
@@ -29,7 +30,8 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
 fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
     let Simulated { nodes, seed, end, script, fact, inject, devices } = &args.simulated;
     let tuples = Tuples { fact: fact.clone(), inject: inject.clone() };
-    let injected = common::injected(&tuples, script.as_deref());
+    let script = ScriptFile::read(script.as_deref(), report)?;
+    let injected = script_file::injected(&tuples, script.as_ref());
     let relations = Relations { injected: Some(injected), ..Relations::default() };
     let program = super::load(&args.sources, relations, report);
     if program.has_errors() {
@@ -38,10 +40,9 @@ fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
     let mut drawing = graph::drawing(&program);
     let no_signals = |error: io::Error| common::failed(report, format!("no signals: {error}"));
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
-    interrupt.insist(report).map_err(no_signals)?;
+    interrupt.insist("a turn", report).map_err(no_signals)?;
     let mut texts = Texts::new();
-    let script = script.as_deref();
-    let script = script.map(|path| sim::read_script(path, &mut texts, report)).transpose()?;
+    let script = script.map(|script| script.parse(&mut texts, report)).transpose()?;
     let of_script = script.as_ref().map_or((None, None), |script| (script.nodes, script.seed));
     let nodes = nodes.or(of_script.0).unwrap_or(1);
     let options = SimOptions {
@@ -59,7 +60,7 @@ fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
     };
     let mut simulation = simulation(program, options, report)?;
     if let Some(script) = &script {
-        sim::report_all(&texts, &simulation.script(script, &texts), report)?;
+        common::report_all(&texts, &simulation.script(script, &texts), report)?;
     }
     let ran = simulation.run(Console::silent());
     interrupt.over();

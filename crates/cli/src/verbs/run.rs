@@ -10,8 +10,8 @@ use tidemill::keys::KeyFiles;
 use tidemill::program::{FileKind, Kinds, Program};
 use tidemill::reload::{OnChange, Reload};
 use tidemill::run::{
-    Clock, ComponentOptions, Exposed, Exposure, Input, Listen, NodeOptions, PacketOptions, Report,
-    RunOptions,
+    Clock, ComponentOptions, Exposed, Exposure, Input, Listen, NodeOptions, PacketOptions,
+    Prepared, Report, RunOptions,
 };
 use tidemill::service::Service;
 use tidemill_overlog::fleet::Extra;
@@ -21,7 +21,7 @@ use tidemill_stat::Registry;
 use super::common::{self, console};
 use super::components::{self, end_at_once, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
-use super::{Relations, packets};
+use super::{Relations, packets, script_file};
 use crate::args::{Clocks, Fabric, RunArgs, unused};
 use crate::output::explain_failure;
 use crate::report::Reporter;
@@ -41,7 +41,7 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     let kinds = Kinds::of(&args.sources.files);
     refuse(&args, kinds, report)?;
     // With `--nodes`, nodes have their own addresses, and tools may insert any tuple later.
-    let injected = args.nodes.is_none().then(|| common::injected(&args.tuples, None));
+    let injected = args.nodes.is_none().then(|| script_file::injected(&args.tuples, None));
     let relations = Relations { exports: args.export.clone(), injected, ..Relations::default() };
     let program = super::load(&args.sources, relations, report);
     if program.has_errors() {
@@ -53,9 +53,8 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     let no_signals = |error: io::Error| common::failed(report, format!("no signals: {error}"));
     let on_terminate = if has_rules { OnTerminate::Drain } else { OnTerminate::End };
     let interrupt = Interrupt::new(on_terminate).map_err(no_signals)?;
-    if has_rules {
-        interrupt.insist(report).map_err(no_signals)?;
-    }
+    let work = if has_rules { "a turn" } else { "compiling" };
+    interrupt.insist(work, report).map_err(no_signals)?;
     let (json, stats, profile) = (args.engine.json, args.engine.stats, args.engine.profile.clone());
     let is_watched = args.no_checkpoints;
     let options = options(args, extra, &interrupt, report)?;
@@ -63,7 +62,13 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     let form = if json { Form::Json } else { Form::Text };
     let console = console(form, report);
     // A run that may be ended at once must not buffer its output.
-    let ran = program.run(options, if is_watched { console.eager() } else { console });
+    let prepared = Prepared::new(program, options);
+    if !has_rules {
+        // Components look for signals themselves, once they run.
+        interrupt.over();
+    }
+    let console = if is_watched { console.eager() } else { console };
+    let ran = prepared.and_then(|prepared| prepared.run(console));
     interrupt.over();
     let ended = ran.map_err(|message| common::failed(report, &message))?;
     let starts_again = ended.starts_again;
@@ -225,7 +230,7 @@ pub fn registry(service: &Service, report: Reporter) -> Registry {
         None => Registry::open(),
     };
     if let Some(problem) = registry.problem() {
-        report.warn(&format!("nobody else can read the counters of this run: {problem}"));
+        report.warn(&format!("other processes cannot read the counters of this run: {problem}"));
     }
     registry
 }

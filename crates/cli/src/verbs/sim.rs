@@ -8,14 +8,15 @@ use std::time::Instant;
 use tidemill::console::Form;
 use tidemill::program::{Kinds, Program};
 use tidemill::run::EngineKind as GraphEngine;
-use tidemill::script::{self, Script};
+use tidemill::script::Script;
 use tidemill::sim::{Settle, SimOptions, Simulation, can_be_unsettled};
 use tidemill::summary::Summary;
-use tidemill_diag::{Diagnostic, Sources as Texts, has_errors};
+use tidemill_diag::Sources as Texts;
 
 use super::common::{self, console};
 use super::components::{self, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
+use super::script_file::{self, ScriptFile};
 use super::{Relations, packets};
 use crate::args::{EngineKind, Keys, SimArgs, Sources, Tuples, unused};
 use crate::output::explain_failure;
@@ -33,22 +34,23 @@ fn start(args: SimArgs, report: Reporter) -> Result<Status, Status> {
     let kinds = Kinds::of(&args.sources.files);
     common::refuse(&unused(&args, kinds), report)?;
     let no_signals = |error: io::Error| common::failed(report, format!("no signals: {error}"));
-    let (script, root) = (args.script.as_deref(), args.root.as_deref());
-    let program = load(&args.sources, &args.tuples, (script, root), report)?;
+    let script = ScriptFile::read(args.script.as_deref(), report)?;
+    let given = (script.as_ref(), args.root.as_deref());
+    let program = load(&args.sources, &args.tuples, given, report)?;
     common::refuse_history(args.linearizable, &program, report)?;
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
-    interrupt.insist(report).map_err(no_signals)?;
-    simulate(program, args, interrupt, report)
+    interrupt.insist("a turn", report).map_err(no_signals)?;
+    simulate(program, (args, script), interrupt, report)
 }
 
 /// Loads a program for a simulation.
 pub fn load(
     sources: &Sources,
     tuples: &Tuples,
-    (script, root): (Option<&Path>, Option<&Path>),
+    (script, root): (Option<&ScriptFile>, Option<&Path>),
     report: Reporter,
 ) -> Result<Program, Status> {
-    let injected = common::injected(tuples, script);
+    let injected = script_file::injected(tuples, script);
     let relations = Relations { injected: Some(injected), ..Relations::default() };
     let program = super::load(sources, relations, report);
     if program.has_errors() {
@@ -61,22 +63,21 @@ pub fn load(
 /// Simulates a program.
 fn simulate(
     program: Program,
-    args: SimArgs,
+    (args, script): (SimArgs, Option<ScriptFile>),
     interrupt: Interrupt,
     report: Reporter,
 ) -> Result<Status, Status> {
     let (json, stats, profile) = (args.engine.json, args.engine.stats, args.engine.profile.clone());
     let svg = args.svg.clone();
     let mut sources = Texts::new();
-    let script = args.script.as_deref();
-    let script = script.map(|path| read_script(path, &mut sources, report)).transpose()?;
+    let script = script.map(|script| script.parse(&mut sources, report)).transpose()?;
     let options = options(args, script.as_ref(), &program, &interrupt, report)?;
     let seed = options.seed;
     refuse_settle(options.settle, options.end_ns, script.as_ref(), &program, report)?;
     let simulation = Simulation::new(program, options);
     let mut simulation = simulation.map_err(|message| common::failed(report, &message))?;
     if let Some(script) = &script {
-        report_all(&sources, &simulation.script(script, &sources), report)?;
+        common::report_all(&sources, &simulation.script(script, &sources), report)?;
     }
     let form = if json { Form::Json } else { Form::Text };
     let (began, again) = (Instant::now(), simulation.clone());
@@ -207,27 +208,9 @@ pub fn refuse_settle(
         }
         None => "--settle needs an end of the run: --for S, or `at T end` in a script",
         Some(end_ns) if end_ns <= settle.over_ns() => {
-            "--settle S takes 1.5 S at the end of a run, which does not last so long"
+            "--settle S takes 1.5 S at the end of a run, and this run is shorter"
         }
         Some(_) => return Ok(()),
     };
     common::refuse(&[wrong.to_owned()], report)
-}
-
-/// Reads a script.
-pub fn read_script(path: &Path, sources: &mut Texts, report: Reporter) -> Result<Script, Status> {
-    let name = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|error| {
-        common::failed(report, format!("{name}: cannot read the script: {error}"))
-    })?;
-    let file = sources.add(name, text.clone());
-    let (script, found) = script::parse(file, &text);
-    report_all(sources, &found, report)?;
-    Ok(script)
-}
-
-/// Reports diagnostics, and fails if there are errors.
-pub fn report_all(sources: &Texts, found: &[Diagnostic], report: Reporter) -> Result<(), Status> {
-    report.diagnostics(sources, found);
-    if has_errors(found) { Err(Status::Failed) } else { Ok(()) }
 }

@@ -13,6 +13,7 @@ use tidemill_diag::Sources;
 use super::common;
 use super::components::{self, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
+use super::script_file::{self, ScriptFile};
 use super::sim::{self, engine_of_graphs};
 use super::{Relations, mutants};
 use crate::args::{Keys, TestArgs, unused};
@@ -46,11 +47,13 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
         wrong.push("--faults clock makes the times in histories wrong".to_owned());
     }
     common::refuse(&wrong, report)?;
-    let (script, root) = (args.script.as_deref(), args.root.as_deref());
-    let program = sim::load(&args.sources, &args.tuples, (script, root), report)?;
+    let script = ScriptFile::read(args.script.as_deref(), report)?;
+    let given = (script.as_ref(), args.root.as_deref());
+    let program = sim::load(&args.sources, &args.tuples, given, report)?;
     common::refuse_history(args.linearizable, &program, report)?;
     let mut sources = Sources::new();
-    let script = script.map(|path| sim::read_script(path, &mut sources, report)).transpose()?;
+    let injected = script_file::injected(&args.tuples, script.as_ref());
+    let script = script.map(|script| script.parse(&mut sources, report)).transpose()?;
     let ends = script.as_ref().is_some_and(Script::ends);
     let end_ns = args.end.or((!ends).then_some(END_NS));
     let interrupt = Interrupt::new(OnTerminate::End)
@@ -60,7 +63,7 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     if mutants.is_some() {
         args.wall = args.wall.or(Some(MUTANT_NS));
     }
-    let loading = (args.sources.clone(), common::injected(&args.tuples, args.script.as_deref()));
+    let loading = (args.sources.clone(), injected);
     if args.nodes.is_none() {
         args.nodes = script.as_ref().and_then(|script| script.nodes).map(|nodes| nodes..=nodes);
     }
@@ -82,7 +85,7 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     let test = Test::new(program, options);
     let mut test = test.map_err(|message| common::failed(report, &message))?;
     if let Some(script) = &script {
-        sim::report_all(&sources, &test.script(script, &sources), report)?;
+        common::report_all(&sources, &test.script(script, &sources), report)?;
     }
     if let Some(reason) = test.alone() {
         report.note(&format!("one worker only: {reason}"));

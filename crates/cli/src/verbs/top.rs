@@ -54,7 +54,7 @@ fn only() -> Result<u32, String> {
         [pid] => Ok(*pid),
         pids => {
             let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
-            Err(format!("several run: tell which of {}", pids.join(", ")))
+            Err(format!("there are several runs: name one of {}", pids.join(", ")))
         }
     }
 }
@@ -71,7 +71,7 @@ impl Looker {
     fn new(args: &TopArgs) -> Result<Looker, String> {
         match (&args.whom, &args.token_file) {
             (None | Some(TopTarget::Process(_)), Some(_)) => {
-                Err("--token-file is for a node: tell its address".to_owned())
+                Err("--token-file is for a node: give its address".to_owned())
             }
             (None, None) => only().map(Looker::process),
             (Some(TopTarget::Process(pid)), None) => Ok(Looker::process(*pid)),

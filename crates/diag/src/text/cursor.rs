@@ -43,7 +43,7 @@ impl<'t> Cursor<'t> {
         Cursor { text, at }
     }
 
-    /// Behind the byte order mark that some editors write at the beginning.
+    /// After the byte order mark that some editors write at the beginning.
     pub fn behind_mark(text: &'t str) -> Cursor<'t> {
         let mut cursor = Cursor::new(text);
         cursor.eat("\u{feff}");
@@ -80,7 +80,7 @@ impl<'t> Cursor<'t> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// The byte `ahead` of the next; 0 behind the end.
+    /// The byte `ahead` of the next; 0 after the end.
     #[inline]
     pub fn peek(&self, ahead: usize) -> u8 {
         self.text.as_bytes().get(self.at + ahead).copied().unwrap_or(0)

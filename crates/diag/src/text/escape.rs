@@ -1,8 +1,8 @@
-//! Escapes in texts: a letter behind a backslash, or `xHH`.
+//! Escapes in texts: a letter after a backslash, or `xHH`.
 
 use super::Cursor;
 
-/// Letters behind a backslash, and the characters they denote.
+/// Letters after a backslash, and the characters they denote.
 pub const LETTERS: &[(u8, char)] =
     &[(b'n', '\n'), (b'r', '\r'), (b't', '\t'), (b'"', '"'), (b'\\', '\\')];
 

@@ -42,7 +42,7 @@ pub enum Layout {
     Lines,
 }
 
-/// A reader of an IR, positioned at the next word, behind blanks and comments.
+/// A reader of an IR, positioned at the next word, after blanks and comments.
 #[derive(Clone, Copy, Debug)]
 pub struct IrReader<'t> {
     cursor: Cursor<'t>,
@@ -151,7 +151,7 @@ impl<'t> IrReader<'t> {
         text
     }
 
-    /// Reads the end of a line, and empty lines behind it.
+    /// Reads the end of a line, and empty lines after it.
     ///
     /// # Errors
     /// If the line goes on.
@@ -211,7 +211,7 @@ impl<'t> IrReader<'t> {
         self.parsed("a number", |word| word.parse().ok())
     }
 
-    /// Reads a number behind a prefix, such as `v12` or `b3`: what an IR refers to.
+    /// Reads a number after a prefix, such as `v12` or `b3`: what an IR refers to.
     ///
     /// # Errors
     /// If there is no such word.

@@ -2,7 +2,7 @@
 
 use super::Cursor;
 
-/// Digits behind the point of seconds, whose unit is the nanosecond.
+/// Digits after the point of seconds, whose unit is the nanosecond.
 pub const DECIMALS_MAX: usize = 9;
 
 /// Why digits are no number.
@@ -39,7 +39,7 @@ fn refuse(digits: &str, radix: u32) -> BadNumber {
     }
 }
 
-/// The digits of a number of C and their radix: hexadecimal behind `0x`, octal behind `0`.
+/// The digits of a number of C and their radix: hexadecimal after `0x`, octal after `0`.
 #[inline]
 pub fn radix_of_c(text: &str) -> (&str, u32) {
     match text.as_bytes() {
@@ -80,7 +80,7 @@ impl<'t> Cursor<'t> {
         self.take_while(|byte| byte.is_ascii_digit())
     }
 
-    /// Reads a point and digits behind it, and gives the digits; nothing where no digit follows.
+    /// Reads a point and digits after it, and gives the digits; nothing where no digit follows.
     pub fn fraction(&mut self) -> Option<&'t str> {
         let found = self.peek(0) == b'.' && self.peek(1).is_ascii_digit();
         found.then(|| {

@@ -362,7 +362,7 @@ fn take_reports(epoll: &OwnedFd, events: &mut Vec<epoll::Event>) -> Result<(), E
     let Ok(count) = usize::try_from(count) else {
         return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO));
     };
-    // SAFETY: the kernel has written `count` events behind the length.
+    // SAFETY: the kernel has written `count` events after the length.
     unsafe { events.set_len(events.len() + count) };
     Ok(())
 }

@@ -87,7 +87,7 @@ pub(super) enum FrameKind {
 /// Sealed frames that are not completely written.
 #[derive(Default)]
 pub(super) struct Sealed {
-    /// Frames behind their lengths; those before `written` were written.
+    /// Frames preceded by their lengths; those before `written` were written.
     bytes: Vec<u8>,
     written: usize,
     /// The end of each frame, counted from the first byte of the connection, and its kind.

@@ -5,7 +5,7 @@
 //!                         ^ written so far on this connection
 //! ```
 //! A connection that breaks inside a frame leaves the peer with a piece that it drops, so that
-//! frame goes again, whole, on the next connection, behind a new greeting. Frames that were
+//! frame goes again, whole, on the next connection, after a new greeting. Frames that were
 //! written whole are gone: a stream does not report whether they arrived.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Connections of a node that has a key: a guard's frames, each behind its length, both ways.
+//! Connections of a node that has a key: a guard's frames, each preceded by its length, both ways.
 //!
 //! ```text
 //! made ---- connected: handshake ---+             proven: a frame of a session has come

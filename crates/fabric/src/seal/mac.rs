@@ -19,7 +19,7 @@ fn hasher(key: &MacKey, parts: &[&[u8]]) -> Blake2sMac<U16> {
     hasher
 }
 
-/// The keyed hash of all parts, one behind the other.
+/// The keyed hash of all parts, one after the other.
 pub(crate) fn mac(key: &MacKey, parts: &[&[u8]]) -> Tag {
     hasher(key, parts).finalize().into_bytes().into()
 }

@@ -131,7 +131,7 @@ pub(super) struct Challenge {
 
 /// Contents that went over one connection, by all sessions that were made on it. Each session
 /// begins with how many there were before it, so that none can be cut out between two sessions,
-/// nor come behind its session.
+/// nor come after its session.
 pub(super) struct Flow {
     route: Box<str>,
     pub(super) sent: u64,

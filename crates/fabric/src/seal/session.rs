@@ -5,7 +5,7 @@
 //! keys   |  used                  |  used and replaced  |  ended
 //! ```
 //! The plaintext is a kind, one byte, and the content. The counter of a datagram is its nonce, so
-//! each is used once, and changing it is detected. Sealing copies the content once, behind its
+//! each is used once, and changing it is detected. Sealing copies the content once, after its
 //! head; opening is done in place.
 
 use chacha20poly1305::{AeadInPlace, ChaCha20Poly1305, Error, Nonce};

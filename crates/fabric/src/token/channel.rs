@@ -7,7 +7,7 @@
 //!   refused  7                  instead of a reply: the hello is by another token
 //!   data     8, sealed bytes    both ways, at most 16 KiB of the stream each
 //! ```
-//! Each is a frame behind its length, as envelopes are; the first bytes 5 to 8 never begin an
+//! Each is a frame preceded by its length, as envelopes are; the first bytes 5 to 8 never begin an
 //! envelope, so that one port can take both. Frames come in order, so that the sealed ones need no
 //! number: one that is changed, repeated or left out ends the connection. Keys are new for each
 //! connection, and what was recorded cannot be read with a token that becomes known later.

@@ -170,7 +170,7 @@ impl Lower {
         Computed { number: Number { value, checks }, before }
     }
 
-    /// `protocol[index : bytes]` of what is carried by IP, behind its header.
+    /// `protocol[index : bytes]` of what is carried by IP, after its header.
     fn transport(
         &mut self,
         protocol: Protocol,

@@ -5,8 +5,8 @@
 //!   version 2 bits, words of options 6 bits | flags 1 | type 2 | network 3 | 0 1
 //!   options | Ethernet header and payload, or payload alone
 //! ```
-//! From here on the text is about the inner packet, and its start depends on the packet: behind
-//! IPv4 with options or behind IPv6, behind options of Geneve, with or without an Ethernet header.
+//! From here on the text is about the inner packet, and its start depends on the packet: after
+//! IPv4 with options or after IPv6, after options of Geneve, with or without an Ethernet header.
 //! A graph has no variables, so the offsets are computed: a bit that distinguishes two cases,
 //! spread over a word, selects one of two numbers without a branch.
 //!
@@ -78,7 +78,7 @@ impl Lower {
     fn enter_geneve(&mut self) -> Condition {
         let outer = self.layout.network();
         let mut checks = Vec::new();
-        // One bit of the frame's type distinguishes the two; behind labels, the version.
+        // One bit of the frame's type distinguishes the two; after labels, the version.
         let (field, width, bit) = match (self.layout.labels, self.layout.link) {
             (0, Link::Ethernet) => (Field::At(self.layout.link_type), Width::Half, 15),
             (0, Link::Ppp) => (Field::At(self.layout.link_type), Width::Half, 1),
@@ -107,8 +107,8 @@ impl Lower {
         let difference = self.values.binary(Operator::Xor, kind, bridged);
         let difference = self.values.binary(Operator::Subtract, difference, one);
         let has_ethernet = self.values.binary(Operator::ShiftRight, difference, top);
-        // The type is in the Ethernet header, 12 bytes behind the end of the other, or 2 bytes
-        // behind the begin of that.
+        // The type is in the Ethernet header, 12 bytes after the end of the other, or 2 bytes
+        // after the begin of that.
         let zero = self.values.constant(0);
         let behind = self.values.constant(HEADER_BYTES - 2 + 12);
         let behind = self.values.binary(Operator::Add, options, behind);

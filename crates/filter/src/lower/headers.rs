@@ -13,9 +13,9 @@ pub(super) enum Field {
     At(HeaderStart),
     /// From the network header.
     Network(u32),
-    /// From the transport header behind an IPv4 header.
+    /// From the transport header after an IPv4 header.
     Transport4(u32),
-    /// From the transport header behind a plain IPv6 header.
+    /// From the transport header after a plain IPv6 header.
     Transport6(u32),
 }
 
@@ -52,7 +52,7 @@ impl Lower {
         Number { checks: self.after_tunnels(base, number.checks), ..number }
     }
 
-    /// The checks that lead to a header behind `base`, before the given ones.
+    /// The checks that lead to a header after `base`, before the given ones.
     pub(super) fn after_tunnels(&self, base: Option<ValueId>, checks: Vec<Check>) -> Vec<Check> {
         match base {
             Some(_) => self.tunnels.iter().copied().chain(checks).collect(),

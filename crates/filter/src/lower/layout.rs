@@ -2,7 +2,7 @@
 
 use crate::graph::ValueId;
 
-/// Where a header begins: at a constant offset, behind a value of the packet.
+/// Where a header begins: at a constant offset, after a value of the packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeaderStart {
     /// Bytes that depend on the packet, if any do.
@@ -17,7 +17,7 @@ impl HeaderStart {
         HeaderStart { base: None, offset }
     }
 
-    /// This many bytes behind.
+    /// This many bytes after.
     pub fn plus(self, bytes: u32) -> HeaderStart {
         HeaderStart { offset: self.offset.saturating_add(bytes), ..self }
     }

@@ -1,7 +1,7 @@
 //! What kind of frame it is.
 //!
 //! Numbers above 1500 in the type field are Ethernet types; up to that they are lengths, and an
-//! IEEE 802.2 header follows, whose service access points, or a SNAP header behind it, name the
+//! IEEE 802.2 header follows, whose service access points, or a SNAP header after it, name the
 //! protocol of the frame.
 
 use tidemill_diag::Span;
@@ -113,14 +113,14 @@ impl Lower {
         self.typed(IPX).or(framed)
     }
 
-    /// Behind labels there is no type: a bit marks the last label, and the first bits behind it are
+    /// After labels there is no type: a bit marks the last label, and the first bits after it are
     /// the version of IP.
     fn frame_behind_labels(&mut self, number: u32, span: Span) -> Lowered<Condition> {
         let version = match number {
             IP => 0x40,
             IP6 => 0x60,
             _ => {
-                let message = "behind MPLS labels only `ip` and `ip6` can be told";
+                let message = "after MPLS labels only `ip` and `ip6` can be recognised";
                 return Err(self.error("behind-labels", span, message));
             }
         };

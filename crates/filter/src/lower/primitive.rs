@@ -49,7 +49,7 @@ impl Lower {
     /// `inbound`, `outbound`
     fn direction(&mut self, is_outbound: bool, span: Span) -> Lowered<Condition> {
         if !self.settings.has_directions {
-            let message = "packets of captures do not tell who sent them";
+            let message = "captures do not record who sent a packet";
             return Err(self.error("no-direction", span, message));
         }
         let (left, right) = (self.values.add(Value::Outgoing), self.values.constant(1));
@@ -135,7 +135,7 @@ impl Lower {
 
     fn vlan(&mut self, id: Option<u32>, span: Span) -> Lowered<Condition> {
         if self.layout.labels > 0 {
-            let message = "behind MPLS labels there are no VLAN tags";
+            let message = "after MPLS labels there are no VLAN tags";
             return Err(self.error("behind-labels", span, message));
         }
         self.at_most(id, 0xfff, "a VLAN", span)?;
@@ -327,7 +327,7 @@ impl Lower {
         let (source_at, destination_at, frame) = match protocol {
             None => {
                 let mut all = vec![self.ip4(Some(Protocol::Ip), direction, network, span)?];
-                // Behind labels there is only IP.
+                // After labels there is only IP.
                 if self.layout.labels == 0 {
                     for protocol in [Protocol::Arp, Protocol::Rarp] {
                         all.push(self.ip4(Some(protocol), direction, network, span)?);

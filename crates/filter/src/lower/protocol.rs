@@ -103,7 +103,7 @@ impl Lower {
         Ok(frame.and(self.equals(Field::At(at), Width::Byte, number)))
     }
 
-    /// Behind three bytes of IEEE 802.2, which PPP does without.
+    /// After three bytes of IEEE 802.2, which PPP does without.
     fn osi_header(&self) -> HeaderStart {
         let before = if self.layout.link == Link::Ethernet { 3 } else { 0 };
         self.layout.payload.plus(before)
@@ -182,7 +182,7 @@ impl Lower {
     ) -> Lowered<Condition> {
         let version = self.frame(if family == Family::Four { IP } else { IP6 }, span)?;
         let HeaderStart { base: None, offset: start } = self.layout.network() else {
-            let message = "behind Geneve `protochain` is not taken";
+            let message = "after Geneve `protochain` is not taken";
             return Err(self.error("not-supported", span, message));
         };
         let left = self.values.add(Value::Walk { family, start, until: number });

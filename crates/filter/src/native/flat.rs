@@ -307,7 +307,7 @@ pub(super) mod tests {
         let text = tcp.graph.to_string();
         assert_eq!(tcp.fragments, [20]);
         assert!(!text.contains("bound") && !text.contains(" eq 44 "), "{text}");
-        // One check for the ports behind the header, whichever is tested.
+        // One check for the ports after the header, whichever is tested.
         let port = usual("tcp port 80").expect("it is small").graph;
         let ends: Vec<u32> = ends(&port).iter().map(|(_, &end)| end).collect();
         assert_eq!(ends, [18], "{port}");

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   n0: if type eq IPv6 then n1 else n3
-//!   n1: if [54] eq 80 ...                  the source port, behind 40 bytes of header
-//!   n3: if [v8 + 14] eq 80 ...             or behind as many as the header has
+//!   n1: if [54] eq 80 ...                  the source port, after 40 bytes of header
+//!   n3: if [v8 + 14] eq 80 ...             or after as many as the header has
 //! ```
 //!
 //! No packet is tested for both. So the one of the two is selected first, and tested once.

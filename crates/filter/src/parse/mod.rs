@@ -13,7 +13,7 @@
 //! ```
 //!
 //! An id without qualifiers has those of the operand before it, and needs such an operand. Whether
-//! `(` begins a number, ids or an expression shows behind its `)` and in the first token in it.
+//! `(` begins a number, ids or an expression shows after its `)` and in the first token in it.
 //!
 //! What cannot be parsed is reported, skipped up to the next `and`, `or` or `)` that fits, and is
 //! [`PrimitiveKind::Wrong`] in the tree; so one run finds several errors.
@@ -218,7 +218,7 @@ impl Parser<'_> {
         if rest.is_empty() { first } else { Expr::Chain(Box::new(first), rest) }
     }
 
-    /// Continues behind a mistake: to the next joint of this level.
+    /// Continues after a mistake: to the next joint of this level.
     fn recover(&mut self, start: usize) -> Expr {
         let mut open = 0usize;
         loop {

@@ -200,7 +200,7 @@ impl Parser<'_> {
     fn refused(&mut self, word: &str) -> Parsed<()> {
         let reason = match word {
             "gateway" => "`gateway` needs names of hosts, which are not looked up",
-            "ifindex" => "a packet does not tell its interface",
+            "ifindex" => "a packet does not carry its interface",
             "radio" | "type" | "subtype" | "dir" | "lane" | "metac" => {
                 "this is for other link layers than Ethernet"
             }

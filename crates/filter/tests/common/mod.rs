@@ -170,7 +170,7 @@ fn decnet(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// MPLS labels with an IP packet behind them.
+/// MPLS labels with an IP packet after them.
 fn labelled(rng: &mut Rng, bytes: &mut Vec<u8>) {
     bytes.extend(0x8847u16.to_be_bytes());
     let labels = rng.range(1..=2);
@@ -328,7 +328,7 @@ fn six(rng: &mut Rng, bytes: &mut Vec<u8>) {
     bytes[start + 4..start + 6].copy_from_slice(&length.to_be_bytes());
 }
 
-/// IP with Geneve behind it; some are fragments.
+/// IP with Geneve after it; some are fragments.
 fn tunnel(rng: &mut Rng, bytes: &mut Vec<u8>, is_four: bool) {
     if is_four {
         let words = pick(rng, &[5u8, 5, 6, 9]);

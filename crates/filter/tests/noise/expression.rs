@@ -24,7 +24,7 @@ fn read(text: &str) -> Option<Graph> {
     graph
 }
 
-/// Packets, each behind its length in a byte. The one behind a length above 127 was cut.
+/// Packets, each preceded by its length in a byte. The one after a length above 127 was cut.
 fn packets_of(mut bytes: &[u8]) -> Vec<Captured> {
     let mut packets = Vec::new();
     while let [length, rest @ ..] = bytes {

@@ -49,6 +49,14 @@ impl<'r> Ready<'r> {
             match (&it.kind, literal(it)) {
                 (_, Some(own)) if !own.get().equal(&value.get()) => return None,
                 (_, Some(_)) => {}
+                // A variable that is in the head twice has one value.
+                (ExprKind::Var(name), _)
+                    if values
+                        .get(name)
+                        .is_some_and(|it: &OwnedValue| !it.get().equal(&value.get())) =>
+                {
+                    return None;
+                }
                 (ExprKind::Var(name), _) => {
                     given.push(Known::given(question, column, name));
                     values.insert(name.clone(), value.clone());
@@ -74,7 +82,10 @@ impl<'r> Ready<'r> {
     ) -> Result<Option<SortedMap<String, OwnedValue>>, Failure> {
         let is_empty =
             |step: &TermStep| relation(&step.probed).is_some_and(|it| known.is_empty(it));
-        if steps.iter().any(|it| is_predicate(&it.probed) && is_empty(it)) {
+        // An aggregate over an empty table has no group.
+        let has_rows =
+            |step: &TermStep| is_predicate(&step.probed) || matches!(step.probed, Term::AggView(_));
+        if steps.iter().any(|it| has_rows(it) && is_empty(it)) {
             return Ok(None);
         }
         let looked_at = steps.iter().filter(|it| !is_empty(it));

@@ -97,7 +97,7 @@ impl Display for Attempt {
             write!(f, "; events are not kept: {}", list(&events))?;
         }
         for (why, text) in
-            [(Skipped::Open, "cannot be told now"), (Skipped::Long, "takes too long")]
+            [(Skipped::Open, "cannot be evaluated now"), (Skipped::Long, "takes too long")]
         {
             let all = self.skipped(why);
             if !all.is_empty() {

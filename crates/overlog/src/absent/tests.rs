@@ -137,14 +137,14 @@ fn undecidable_conditions_are_marked() {
                    r1 p(@X, Y) :- e(@X), q(@X, Y), f_rand() > 5, Y > 3.\n";
     let expected = [
         r#"p("a", 4)  is not there"#,
-        "└─ r1 at test.olg:3:4: waits for e(@X) (2 of 4 terms hold); cannot be told now: \
+        "└─ r1 at test.olg:3:4: waits for e(@X) (2 of 4 terms hold); cannot be evaluated now: \
          f_rand() > 5",
     ];
     check(program, r#"q("a",4)"#, r#"p("a",4)"#, &expected);
     let expected = [
         r#"p("a", 2)  is not there"#,
         "└─ r1 at test.olg:3:4: not Y > 3 with Y = 2 (all other terms hold); events are not kept: \
-         e(@X); cannot be told now: f_rand() > 5",
+         e(@X); cannot be evaluated now: f_rand() > 5",
     ];
     check(program, r#"q("a",2)"#, r#"p("a",2)"#, &expected);
 }
@@ -172,4 +172,28 @@ fn what_a_rule_did_not_find_has_the_values_of_what_it_did() {
     assert_eq!(rules.lacked("test.olg:4:4", &joined), [r#"down("a", "b")"#]);
     assert_eq!(rules.lacked("test.olg:5:4", &joined), [""; 0]);
     assert_eq!(rules.lacked("test.olg:4:4", &[]), ["down(_, _)"]);
+}
+
+#[test]
+fn a_variable_twice_in_a_head_has_one_value() {
+    let program = "materialize(q, infinity, infinity, keys(1, 2)).\n\
+                   materialize(p, infinity, infinity, keys(1, 2, 3)).\n\
+                   r1 p(@N, X, X) :- q(@N, X).\n";
+    let rows = r#"q("a",1) q("a",2)"#;
+    let expected = [r#"p("a", 1, 2)  is not there"#, "└─ no rule has a head that fits it"];
+    check(program, rows, r#"p("a",1,2)"#, &expected);
+    let expected =
+        [r#"p("a", 3, 3)  is not there"#, r#"└─ r1 at test.olg:3:4: there is no q("a", 3)"#];
+    check(program, rows, r#"p("a",3,3)"#, &expected);
+}
+
+#[test]
+fn an_aggregate_of_an_empty_table_fails() {
+    let program = "materialize(s, infinity, infinity, keys(1, 2)).\n\
+                   materialize(q, infinity, infinity, keys(1, 2)).\n\
+                   materialize(p, infinity, infinity, keys(1, 2)).\n\
+                   r1 p(@N, C) :- s(@N, X), a_COUNT((), (C), q(@N, C)).\n";
+    let found = why_not(program, r#"s("a",1) q()"#, r#"p("a","_")"#);
+    let blamed = "not a_COUNT((), (C), q(@N, C)) with N = \"a\" (all other terms hold)";
+    assert!(found.contains(blamed), "{found}");
 }

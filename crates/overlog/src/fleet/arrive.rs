@@ -76,7 +76,7 @@ impl Alive {
                     count += 1;
                 }
                 Fate::Forgot(peer) => {
-                    say!(Info, "net", "{name}: {peer} has forgotten what it was told");
+                    say!(Info, "net", "{name}: {peer} has lost the rows that it was sent");
                     self.node.enqueue(Event::Forgotten { peer });
                     count += 1;
                 }

@@ -1,4 +1,4 @@
-//! Comments behind neighbouring lines, one below the other.
+//! Comments after neighbouring lines, one below the other.
 
 use super::measures::WIDTH;
 

@@ -16,7 +16,7 @@ enum WordKind {
     Plain,
     /// A comment between tokens of a line.
     Inline,
-    /// A comment behind the last token of a line.
+    /// A comment after the last token of a line.
     Trailing,
     /// A comment on a line of its own.
     OwnLine,

@@ -4,7 +4,7 @@ use crate::lex::Token;
 
 /// Columns of a line.
 pub const WIDTH: usize = 100;
-/// Columns that the lines of a statement behind its first are indented by.
+/// Columns that the lines of a statement after its first are indented by.
 pub const CONTINUATION: usize = 4;
 
 /// The text of a token.

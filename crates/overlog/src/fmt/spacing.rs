@@ -6,7 +6,7 @@ use crate::lex::{Sym, Token, TokenKind};
 /// The places where a token may begin a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LineBreak {
-    /// Nowhere but behind the token before it.
+    /// Nowhere but after the token before it.
     Tight,
     /// On a line of its own if its term is too long for one.
     Inner,

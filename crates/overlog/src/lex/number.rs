@@ -41,7 +41,7 @@ impl Lexer<'_> {
 
     fn int(&mut self, start: usize, digits: &str, radix: u32) -> TokenKind {
         match whole(digits, radix) {
-            // 2^63 is valid behind a minus, which the parser checks.
+            // 2^63 is valid after a minus, which the parser checks.
             Ok(value) if value <= 1 << 63 => TokenKind::Int(value),
             _ => {
                 self.too_large(start, "an integer has at most 63 bits");

@@ -28,7 +28,7 @@ impl Lexer<'_> {
         TokenKind::Bytes(bytes.into())
     }
 
-    /// The next character and whether it was escaped; `None` behind the closing quote, and at the
+    /// The next character and whether it was escaped; `None` after the closing quote, and at the
     /// end of the line, where the string is given up so that one missing quote harms one line.
     fn quoted_char(&mut self, start: usize) -> Option<(char, bool)> {
         match self.cursor.peek_char() {
@@ -73,7 +73,7 @@ impl Lexer<'_> {
             Diagnostic::error(
                 "unterminated-string",
                 self.since(start),
-                "string has no end on its line",
+                "a string must end on its line",
             )
             .help(r#"close it with `"`; a line end in a string is `\n`"#),
         );

@@ -10,10 +10,11 @@ use super::{Builder, Indexing, Open, Pending, Work};
 use crate::ir::Atom;
 
 impl Builder<'_> {
-    /// Binds columns: variables without a value get one, others are compared. Columns for which
-    /// `given` returns a binding get that. The steps follow the binding.
+    /// Binds columns of a relation: variables without a value get one, others are compared. Columns
+    /// for which `given` returns a binding get that. The steps follow the binding.
     pub(super) fn bind_columns(
         &mut self,
+        relation: RelationId,
         columns: &[Pattern],
         given: impl Fn(usize, &Self) -> Option<Bind>,
     ) -> (Vec<Bind>, Vec<Step>) {
@@ -22,7 +23,10 @@ impl Builder<'_> {
         for (column, pattern) in columns.iter().enumerate() {
             let bind = match given(column, self) {
                 Some(bind) => bind,
-                None => self.bind_column(pattern, &mut lists),
+                None => {
+                    let types = self.catalog.relation(relation).columns.get(column).copied();
+                    self.bind_column(pattern, types.unwrap_or(TypeSet::ANY), &mut lists)
+                }
             };
             binds.push(bind);
         }
@@ -37,6 +41,7 @@ impl Builder<'_> {
     fn bind_column<'p>(
         &mut self,
         pattern: &'p Pattern,
+        types: TypeSet,
         lists: &mut Vec<(Reg, &'p Pattern)>,
     ) -> Bind {
         if let Some(value) = self.value_of(pattern) {
@@ -49,7 +54,7 @@ impl Builder<'_> {
                 self.bind(*reg);
                 Bind::Reg(*reg)
             }
-            Pattern::Equal(value) => Bind::Reg(self.compare_later(value.clone())),
+            Pattern::Equal(value) => Bind::Reg(self.compare_later(value.clone(), types)),
             Pattern::List { .. } => {
                 let list = self.temporary(TypeSet::ANY);
                 lists.push((list, pattern));
@@ -58,9 +63,10 @@ impl Builder<'_> {
         }
     }
 
-    /// A register that must equal a value which cannot be computed yet.
-    fn compare_later(&mut self, value: Expr) -> Reg {
-        let reg = self.temporary(TypeSet::ANY);
+    /// A register of a column, or of an element of a list, that must equal a value which cannot be
+    /// computed yet. Its types decide whether the equation can be [solved](Builder::solve).
+    fn compare_later(&mut self, value: Expr, types: TypeSet) -> Reg {
+        let reg = self.temporary(types);
         let operands = Box::new([Expr::Reg(reg), value]);
         let work = Work::Filter(Expr::Binary(Binary::Equal, operands));
         self.pending.insert(0, Pending { position: 0, work });
@@ -78,7 +84,7 @@ impl Builder<'_> {
                 Pattern::Reg(*reg)
             }
             Pattern::Equal(value) if self.can_evaluate(value) => Pattern::Equal(value.clone()),
-            Pattern::Equal(value) => Pattern::Reg(self.compare_later(value.clone())),
+            Pattern::Equal(value) => Pattern::Reg(self.compare_later(value.clone(), TypeSet::ANY)),
             Pattern::List { elements, tail } => Pattern::List {
                 elements: elements.iter().map(|element| self.inner_pattern(element)).collect(),
                 tail: tail.as_ref().map(|tail| Box::new(self.inner_pattern(tail))),
@@ -164,11 +170,12 @@ impl Builder<'_> {
         // already.
         let at_home = local == self.here || local.is_here();
         let here_known = self.can_evaluate(&local.expr()) && at_home;
-        let (columns, after) = self.bind_columns(&open.atom.columns, |column, builder| {
-            let compared = by.contains(&(column as u32));
-            let home = Some(column) == constant && here_known && builder.location_is_compared();
-            (compared || home).then_some(Bind::Ignore)
-        });
+        let (columns, after) =
+            self.bind_columns(relation, &open.atom.columns, |column, builder| {
+                let compared = by.contains(&(column as u32));
+                let home = Some(column) == constant && here_known && builder.location_is_compared();
+                (compared || home).then_some(Bind::Ignore)
+            });
         (Lookup { relation, atom: open.number, access, key, columns }, after)
     }
 

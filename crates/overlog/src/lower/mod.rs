@@ -195,7 +195,7 @@ impl<'c> Builder<'c> {
             self.open.remove(at);
         }
         let compared = self.location_is_compared();
-        let (binds, after) = self.bind_columns(&atom.columns, |_, _| None);
+        let (binds, after) = self.bind_columns(atom.relation, &atom.columns, |_, _| None);
         if atom.negated {
             let mut free = Vec::new();
             atom.for_each_reg(&mut |reg| {

@@ -4,7 +4,6 @@ use tidemill_relation::Value;
 use tidemill_relation::plan::{Plan, RelationId, Rule};
 
 use crate::names::Names;
-use crate::traces::is_part;
 
 /// A rule has derived a tuple.
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +67,10 @@ impl<'a> Named<'a> {
     ) -> Named<'a> {
         let columns: Vec<Value<'a>> = columns.collect();
         let id = names.id(relation, columns.iter().copied());
-        let is_part = is_part(plan, relation);
-        let relation = plan.relation(relation);
+        let columns = names.columns(relation, columns.into_iter()).collect();
+        let public = names.public(relation);
+        let is_part = public.is_none();
+        let relation = plan.relation(public.unwrap_or(relation));
         let (is_row, relation) = (relation.table().is_some(), relation.name.as_str());
         Named { id, relation, is_part, is_row, holder: None, columns }
     }

@@ -1,6 +1,6 @@
 //! Records become rows of the tables of traces.
 //!
-//! The rows are table changes at the end of the turn, behind its own. Derivations of views are
+//! The rows are table changes at the end of the turn, after its own. Derivations of views are
 //! known only at the end of the commit, so they are recorded by an event before the changes which
 //! the commit has queued: rules that these start see all of them.
 
@@ -11,14 +11,14 @@ use tidemill_relation::plan::{Action, RelationId};
 use tidemill_relation::strand::JoinedRow;
 use tidemill_relation::table::{Access, Visible};
 use tidemill_relation::view::Derivation;
-use tidemill_relation::{Seq, TupleBuf, Value};
+use tidemill_relation::{Seq, SeqBuilder, TupleBuf, Value};
 
 use super::Node;
 use super::event::{Event, Traced};
 use super::execution::{Execution, Named, Receipt};
 use super::records::{Content, Executed, Input, NotedIds, ReceivedFrom, Records, Role};
 use super::watch::Observer;
-use crate::traces::{TUPLE_INDEX, Traces, is_part};
+use crate::traces::{TUPLE_INDEX, Traces};
 
 impl Node {
     /// Notes the sender of a tuple that goes into traced executions, and reports it to an observer
@@ -92,12 +92,12 @@ impl Node {
         for (Content { id, relation }, columns) in contents.iter() {
             if known.insert(id) {
                 // Tuples passed between the parts of a rule have no name.
-                let it = program.plan().relation(relation);
-                let name = if is_part(program.plan(), relation) { "" } else { it.name.as_str() };
-                let skip = traces.names().skipped(relation);
-                let columns = (0..skip).try_fold(columns, |rest, _| rest.tail());
-                let columns = columns.unwrap_or(Seq::EMPTY);
-                let row = [own, Value::Int(id), Value::Str(name), Value::List(columns)];
+                let public = traces.names().public(relation);
+                let name = public.map_or("", |it| program.plan().relation(it).name.as_str());
+                let mut list = SeqBuilder::new();
+                let columns = traces.names().columns(relation, columns.iter());
+                columns.for_each(|column| list.push(column));
+                let row = [own, Value::Int(id), Value::Str(name), Value::List(list.as_seq())];
                 self.turn.put(traces.content, Action::Insert, &row);
             }
         }

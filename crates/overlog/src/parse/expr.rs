@@ -7,7 +7,7 @@
 //! &&
 //! == != <>            conditions: their operands are values
 //! < > <= >=           these do not chain
-//! !  in               `!` takes the comparison behind it; `in` takes the value before it
+//! !  in               `!` takes the comparison after it; `in` takes the value before it
 //! |                   values from here on
 //! |||
 //! ^
@@ -230,7 +230,7 @@ impl Parser {
         self.operators(left, level)
     }
 
-    /// The operators behind the operand read last, and their other operands.
+    /// The operators after the operand read last, and their other operands.
     fn operators(&mut self, mut left: Expr, level: u8) -> Parsed<Expr> {
         while let Some((op, its_level)) = value_operator(self.kind())
             && its_level >= level
@@ -449,7 +449,7 @@ impl Parser {
         Ok(Expr { kind, span: self.since(start) })
     }
 
-    /// The `:` of a conditional, also where a `-` stands right behind it and looks like a rule.
+    /// The `:` of a conditional, also where a `-` stands right after it and looks like a rule.
     fn colon(&mut self) -> Parsed<()> {
         if self.is(Sym::If) {
             self.tokens[self.at].kind = TokenKind::Sym(Sym::Minus);
@@ -483,7 +483,7 @@ impl Parser {
         Ok(Expr { kind: ExprKind::List(items), span: self.since(start) })
     }
 
-    /// `a, b]` or `a, b | tail]` behind a `[` at `start`.
+    /// `a, b]` or `a, b | tail]` after a `[` at `start`.
     fn pattern(&mut self, start: Span) -> Parsed<Expr> {
         let (mut items, mut height) = (Vec::new(), 0);
         while !self.is(Sym::RBracket) || !items.is_empty() {
@@ -545,7 +545,7 @@ impl Parser {
     }
 }
 
-/// The constant that a number becomes behind a `-`.
+/// The constant that a number becomes after a `-`.
 fn negative(kind: &TokenKind) -> Option<Literal> {
     match kind {
         // Two's complement: the magnitude 2^63 is fine here.

@@ -12,7 +12,7 @@ const AGGREGATE: &str = "write `a_MIN<X>` or `a_COUNT<*>`; compute values before
 /// The position of a relation with arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Position {
-    /// A rule's head, or a fact: which of them shows only behind it. May aggregate.
+    /// A rule's head, or a fact: which of them shows only after it. May aggregate.
     Head,
     /// A tuple by itself.
     Tuple,

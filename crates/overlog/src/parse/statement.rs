@@ -190,8 +190,9 @@ impl Parser {
     }
 
     fn missing_period(&mut self) {
-        let error = Diagnostic::error("missing-period", self.previous(), "statement has no end");
-        let _ = self.fail::<()>(error.help("put a `.` behind it"));
+        let error =
+            Diagnostic::error("missing-period", self.previous(), "the statement does not end");
+        let _ = self.fail::<()>(error.help("put a `.` after it"));
     }
 
     fn string(&mut self, what: &str, form: &str) -> Parsed<Ident> {
@@ -301,7 +302,7 @@ impl Parser {
         }
         let head = self.functor(Position::Head);
         if self.eat(Sym::If) {
-            // Also behind a wrong head: the body may have errors of its own.
+            // Also after a wrong head: the body may have errors of its own.
             let body = self.body()?;
             let head = head?;
             self.period()?;
@@ -367,7 +368,7 @@ impl Parser {
         Ok(Statement::Fact(Fact { label, tuple, span: self.since(start) }))
     }
 
-    /// The terms behind `:-`, up to the `.` or where one is missing.
+    /// The terms after `:-`, up to the `.` or where one is missing.
     fn body(&mut self) -> Parsed<Vec<Term>> {
         let (mut terms, mut failed) = (Vec::new(), false);
         if self.is(Sym::Dot) {

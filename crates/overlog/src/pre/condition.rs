@@ -36,7 +36,7 @@ struct Reader<'t> {
 }
 
 impl Preprocessor<'_> {
-    /// Whether the condition behind `#if` or `#elif` holds; an invalid one is reported.
+    /// Whether the condition after `#if` or `#elif` holds; an invalid one is reported.
     pub(super) fn holds(&mut self, line: Span, condition: &[Token]) -> bool {
         let mut tokens = Vec::new();
         let mut rest = condition.iter().peekable();

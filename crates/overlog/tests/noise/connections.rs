@@ -14,7 +14,7 @@
 //!    5 WIRE delay piece         all is 10 * delay ms under way from now on, in pieces of that size
 //!    6 CALL to                  a stranger connects
 //!    7 BYTES pipe side length { byte }          bytes come to a side
-//!    8 FRAME pipe side length { byte }          the same, behind their length
+//!    8 FRAME pipe side length { byte }          the same, preceded by their length
 //!    9 REPLAY pipe side k       frame k that was seen comes to a side
 //!   10 CHANGE pipe side k at x length           the same, with a bit changed or cut off
 //!   11 HARM skip kind place k   one of the next frames is cut out, doubled, changed, ...
@@ -404,10 +404,10 @@ impl World {
         assert!(bytes == content(number, sent.length), "content {number} has changed");
         assert!(self.came.insert(number), "content {number} came again");
         if let Some(last) = self.last.insert(way, number) {
-            assert!(last < number, "{number} came behind {last} over {way:?}");
+            assert!(last < number, "{number} came after {last} over {way:?}");
             let (place, last) = (sent.place, self.sent[last as usize].place);
             let is_next = !self.has_key || place == last + 1 || place == 1;
-            assert!(is_next, "{place} came behind {last} over {way:?}");
+            assert!(is_next, "{place} came after {last} over {way:?}");
         }
         assert_eq!(sent.from < self.members, to < self.members, "a content of another fleet");
         if self.has_key && self.parties[to].which & 4 != 0 {

@@ -6,7 +6,7 @@ use tidemill_overlog::fmt::format;
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{MemoryFiles, Options};
 
-/// The maximal number of diagnostics of one source: a limit of the parser, and the note about it.
+/// The maximum of diagnostics of one source: 100 errors, 100 warnings, and that there are more.
 const DIAGNOSTICS_MAX: usize = 201;
 
 /// Panics if a diagnostic points outside its source or has no text.

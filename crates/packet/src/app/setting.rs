@@ -20,7 +20,7 @@ pub trait Setting: Sized {
 }
 
 fn mismatch<T: Setting>(value: &Value) -> String {
-    format!("{} is expected, this is {}", T::TYPE, value.kind())
+    format!("expected {}, found {}", T::TYPE, value.kind())
 }
 
 macro_rules! integers {
@@ -106,7 +106,7 @@ macro_rules! parsed {
             fn read(value: &Value) -> Result<$type, String> {
                 let Value::Text(text) = value else { return Err(mismatch::<$type>(value)) };
                 text.parse().map_err(|_| {
-                    format!("{} is expected, such as \"{}\"", $name, $example)
+                    format!("expected {}, such as \"{}\"", $name, $example)
                 })
             }
 
@@ -129,7 +129,7 @@ impl<T: Setting> Setting for Vec<T> {
     fn read(value: &Value) -> Result<Vec<T>, String> {
         match value {
             Value::List(values) => values.iter().map(T::read).collect(),
-            other => Err(format!("a list is expected, this is {}", other.kind())),
+            other => Err(format!("expected a list, found {}", other.kind())),
         }
     }
 

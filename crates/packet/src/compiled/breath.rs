@@ -425,7 +425,7 @@ impl Writer<'_> {
     }
 
     /// A run of kernels: at once, or one by one if packets lie between them. Their steps follow
-    /// each other, so those behind the first are tested in any case.
+    /// each other, so those after the first are tested in any case.
     fn fused(&self, body: &mut Body<'_>, flags: Value, step: usize, chain: usize, next: Block) {
         let Chain { apps, copies, .. } = &self.calls.chains[chain];
         let (at_once, single) = (body.create_block(), body.create_block());

@@ -336,7 +336,7 @@ const _: () = {
         [buffer::LENGTH, buffer::BORN, buffer::TIME, buffer::MARK, buffer::MISSING, buffer::FLAGS];
     let mut at = 0;
     while at < follows.len() {
-        assert!(follows[at] == HEAD + [4, 8, 16, 24, 32, 40][at], "they lie one behind the other");
+        assert!(follows[at] == HEAD + [4, 8, 16, 24, 32, 40][at], "they lie one after the other");
         at += 1;
     }
     assert!(HEAD.is_multiple_of(16), "they are written 16 bytes at once");

@@ -249,7 +249,7 @@ impl<'p> Writer<'_, '_, 'p> {
         self.body.ins().load(types::I64, aligned(), packet, buffer::MISSING as i32)
     }
 
-    /// Whether a packet has `offset` bytes behind `base`, where the sum may be too great.
+    /// Whether a packet has `offset` bytes after `base`, where the sum may be too great.
     fn has_behind(&mut self, base: Number, offset: Number, length: Number) -> Number {
         let near = self.body.ins().icmp(IntCC::UnsignedLessThanOrEqual, base, length);
         let rest = self.body.ins().isub(length, base);

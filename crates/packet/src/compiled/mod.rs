@@ -7,7 +7,7 @@
 //! ```text
 //! breathe   head:   load 8 flags -- any? ----> apps of the group, one after the other
 //!             ^     load 8 flags -- any? ----> ...
-//!             +-----next breath                then the groups behind it, then the tail
+//!             +-----next breath                then the groups after it, then the tail
 //! ```
 //! A group of flags that is zero stays zero until it is tested: flags are in the order of the
 //! breath (see `flags`). Calls go to entry points, which stop panics; what is rare (an app falls

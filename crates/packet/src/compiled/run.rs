@@ -310,7 +310,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     /// The link from which kernel `at`, not the first, has its packets.
     fn link_into(&self, at: usize) -> usize {
         let inputs = self.blueprint.apps[self.app(at)].inputs.iter().flatten();
-        *inputs.into_iter().next().expect("kernels behind the first have one link")
+        *inputs.into_iter().next().expect("kernels after the first have one link")
     }
 
     /// The number of the output whose link it is.
@@ -502,7 +502,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         }
     }
 
-    /// The number of the input of a kernel behind the first.
+    /// The number of the input of a kernel after the first.
     pub fn input_of(&self, at: usize) -> usize {
         let inputs = &self.blueprint.apps[self.app(at)].inputs;
         inputs.iter().position(Option::is_some).unwrap_or(0)
@@ -531,7 +531,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.body.ins().jump(entry, &[]);
     }
 
-    /// The number of points at which packets enter a kernel behind the first.
+    /// The number of points at which packets enter a kernel after the first.
     fn ways_into(&self, at: usize) -> usize {
         let (kernel, _) = self.kernel(self.run.before[at]);
         let output = self.output_of(self.run.before[at], self.link_into(at));
@@ -545,7 +545,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
 
     fn out_of(&self, link: usize) -> usize {
         let out = self.outs.iter().position(|out| out.link == link);
-        out.expect("rings behind the run are open")
+        out.expect("rings after the run are open")
     }
 
     fn drop_unlinked(&mut self, at: usize) {

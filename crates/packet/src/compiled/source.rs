@@ -47,7 +47,7 @@ fn supply(blueprint: &Blueprint, app: usize) -> (&Kernel, Supply, usize) {
     (&part.kernel, part.kernel.supply.expect("sources have a supply"), part.words)
 }
 
-/// The word in which a pull promises packets: behind the words of the kernel and its drops.
+/// The word in which a pull promises packets: after the words of the kernel and its drops.
 pub(super) fn promised(blueprint: &Blueprint, app: usize) -> (usize, usize) {
     let (kernel, _, words) = supply(blueprint, app);
     (words, (kernel.words.len() + kernel.reasons.len() + 1) * 8)

@@ -7,7 +7,7 @@ const HEADERS_MAX: usize = 8;
 /// The headers of an Ethernet frame; offsets from its first byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Layers {
-    /// The type behind all VLAN tags.
+    /// The type after all VLAN tags.
     pub ether_type: Option<u16>,
     /// Where the outermost VLAN tag's contents are.
     pub vlan: Option<usize>,
@@ -17,7 +17,7 @@ pub struct Layers {
     pub ipv4: Option<usize>,
     /// Where an IPv6 header begins, which is whole.
     pub ipv6: Option<usize>,
-    /// The protocol in IP, behind extension headers.
+    /// The protocol in IP, after extension headers.
     pub protocol: Option<u8>,
     /// Where its header begins, if this is no later fragment.
     pub transport: Option<usize>,
@@ -113,7 +113,7 @@ impl Layers {
         self
     }
 
-    /// Where the header behind IP begins, if its protocol is one of these.
+    /// Where the header after IP begins, if its protocol is one of these.
     #[inline]
     pub fn transport_of(&self, protocols: &[u8]) -> Option<usize> {
         self.transport.filter(|_| self.protocol.is_some_and(|it| protocols.contains(&it)))

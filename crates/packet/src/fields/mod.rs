@@ -79,7 +79,7 @@ enum Read {
         at: u8,
         bytes: u8,
     },
-    /// The bytes behind a header.
+    /// The bytes after a header.
     Payload(Base),
     EtherType,
     Protocol,
@@ -285,7 +285,7 @@ fn start(base: Base, layers: &Layers) -> Option<usize> {
     }
 }
 
-/// Where the header behind IP begins, if its protocol is one of these.
+/// Where the header after IP begins, if its protocol is one of these.
 #[inline]
 fn transport(layers: &Layers, is_one: impl Fn(u8) -> bool) -> Option<usize> {
     layers.transport.filter(|_| layers.protocol.is_some_and(is_one))
@@ -299,7 +299,7 @@ fn slice<'p>(base: Base, at: u8, bytes: u8, frame: &'p [u8], layers: &Layers) ->
     inside.get(from..from + usize::from(bytes))
 }
 
-/// The bytes behind a TCP or UDP header, as far as the packet has them.
+/// The bytes after a TCP or UDP header, as far as the packet has them.
 fn payload<'p>(base: Base, frame: &'p [u8], layers: &Layers) -> Option<&'p [u8]> {
     let start = start(base, layers)?;
     let (header, end) = match base {

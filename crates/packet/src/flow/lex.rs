@@ -103,7 +103,7 @@ impl Lexer<'_> {
         TokenKind::Invalid
     }
 
-    /// The next token; false behind the last.
+    /// The next token; false after the last.
     fn token(&mut self) -> bool {
         while let Some(c) = self.cursor.peek_char().filter(|c| c.is_whitespace()) {
             self.begins_line |= c == '\n';

@@ -20,7 +20,8 @@
 //! |---|---|
 //! | [`lex`] | text to tokens |
 //! | [`parse`] | tokens to a tree, with errors |
-//! | `definition`, `definition_table`, `literal` | the same for definitions of apps |
+//! | `definition`, `definition_table` | the same for definitions of apps |
+//! | `statement`, `expression`, `literal` | the same for their programs |
 //! | [`code`] | apps that a file defines |
 //! | [`load`](mod@load) | files to a graph |
 //! | [`fmt`] | the common layout |
@@ -29,12 +30,14 @@
 pub mod code;
 mod definition;
 mod definition_table;
+mod expression;
 pub mod fmt;
 mod fmt_body;
 pub mod lex;
 mod literal;
 pub mod load;
 pub mod parse;
+mod statement;
 
 pub use fmt::format;
 pub use load::{AppTable, Loaded, Options, load, load_text};

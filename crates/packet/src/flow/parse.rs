@@ -1,4 +1,4 @@
-//! From tokens to a tree. It never fails: behind an error parsing continues at the next item.
+//! From tokens to a tree. It never fails: after an error parsing continues at the next item.
 
 use std::ops::Range;
 
@@ -200,10 +200,10 @@ impl Parser<'_> {
             return;
         }
         let found = match self.kind() {
-            TokenKind::End => "the file ends".to_owned(),
-            _ => format!("`{}` stands", self.source().chars().take(40).collect::<String>()),
+            TokenKind::End => "the end of the file".to_owned(),
+            _ => format!("`{}`", self.source().chars().take(40).collect::<String>()),
         };
-        let message = format!("{found} where {what} is expected");
+        let message = format!("expected {what}, found {found}");
         let diagnostic = Diagnostic::error("unexpected-token", self.span(), message);
         self.found.push(diagnostic.help(help));
     }
@@ -230,7 +230,7 @@ impl Parser<'_> {
         self.kind() == &TokenKind::Name && next == Some(&TokenKind::Mark(':'))
     }
 
-    /// Continues at the next entry of a config, or behind it. Returns whether there may be more
+    /// Continues at the next entry of a config, or after it. Returns whether there may be more
     /// entries.
     fn recover_entry(&mut self) -> bool {
         while self.kind() != &TokenKind::End && !self.begins_item() {

@@ -217,7 +217,7 @@ impl Builder {
         self.step(Step::Need(Address { base: None, offset: bytes }, reason));
     }
 
-    /// Drops packets that have fewer bytes behind a value.
+    /// Drops packets that have fewer bytes after a value.
     pub fn need_at(&mut self, base: Value, bytes: u32, reason: u32) {
         self.step(Step::Need(Address { base: Some(base), offset: bytes }, reason));
     }
@@ -232,7 +232,7 @@ impl Builder {
         self.step(Step::Strip(bytes));
     }
 
-    /// Strips everything before a place, `offset` bytes behind a value.
+    /// Strips everything before a place, `offset` bytes after a value.
     pub fn strip_to(&mut self, base: Value, offset: u32) {
         self.step(Step::StripTo(Address { base: Some(base), offset }));
     }

@@ -10,7 +10,7 @@ use super::{Address, Block, BlockId, End, Expr, Kernel, Step, Value, Width};
 pub(crate) struct Facts {
     /// The packet has at least this many bytes.
     pub bytes: u64,
-    /// It has this many behind a value.
+    /// It has this many after a value.
     behind: Vec<(Value, u32)>,
     /// Values that are set, by number.
     set: Vec<bool>,

@@ -44,7 +44,7 @@
 //!     v1 = key 0 v0 0                a word of its key
 //!     take
 //! ```
-//! An entry may be touched only where it is known to exist: behind an `if` that tests it, and
+//! An entry may be touched only where it is known to exist: after an `if` that tests it, and
 //! before the next `insert` into its table or `delete` from it.
 //!
 //! *Values* are numbers of 64 bits without sign; each is set once, before it is used, on every way.

@@ -61,7 +61,7 @@ fn bytes_are_needed_before_they_are_touched() {
     refused("strip 1", "may not have 1 bytes");
     refused("v0 = const 3\nneed [9] else 0\ntruncate v0\nv1 = load32 [0]", "may not be there");
     of("v0 = const 4\nneed [9] else 0\ntruncate v0\nv1 = load32 [0]").unwrap();
-    // The bytes checked behind a base may be used until the packet begins elsewhere.
+    // The bytes checked after a base may be used until the packet begins elsewhere.
     of("v0 = const 3\nneed [v0 + 2] else 0\nv1 = load16 [v0 + 0]").unwrap();
     refused("v0 = const 3\nneed [v0 + 2] else 0\nv1 = load16 [v0 + 1]", "may not be there");
     refused("v0 = const 3\nneed [v0 + 2] else 0\nstrip 1\nv1 = load8 [v0 + 0]", "may not be");

@@ -10,7 +10,7 @@ pub const BYTES_MAX: usize = 10 * 1024;
 /// Bytes before a fresh packet, for headers to be prepended.
 pub const HEADROOM: usize = 256;
 
-/// Bytes of a buffer behind its header.
+/// Bytes of a buffer after its header.
 pub(super) const ROOM: usize = HEADROOM + BYTES_MAX;
 
 /// The memory of a packet. Generated code knows the offsets below.
@@ -42,7 +42,7 @@ pub(crate) struct Buffer {
 pub(crate) const OUTGOING: u64 = 1;
 
 impl Buffer {
-    /// Puts the packet where fresh ones begin: the most room behind.
+    /// Puts the packet where fresh ones begin: the most room after.
     #[cold]
     pub(super) fn move_to_headroom(&mut self) {
         let start = self.start as usize;
@@ -72,7 +72,7 @@ pub mod offsets {
     pub const MARK: usize = offset_of!(Buffer, mark);
     /// Bytes that are not here: `u64`.
     pub const MISSING: usize = offset_of!(Buffer, missing);
-    /// What else is known of it: `u64`, behind what is missing.
+    /// What else is known of it: `u64`, after what is missing.
     pub const FLAGS: usize = offset_of!(Buffer, flags);
     /// The bytes, headroom first.
     pub const BYTES: usize = offset_of!(Buffer, bytes);

@@ -173,7 +173,7 @@ impl Packet {
     /// Puts `header` before the first byte.
     ///
     /// # Errors
-    /// Neither the headroom nor the room behind is enough; nothing has changed then.
+    /// Neither the headroom nor the room after is enough; nothing has changed then.
     pub fn prepend(&mut self, header: &[u8]) -> Result<(), NoRoom> {
         let length = self.len() + header.len();
         if length > BYTES_MAX {
@@ -202,7 +202,7 @@ impl Packet {
         head.length -= count;
     }
 
-    /// Puts `bytes` behind the last byte.
+    /// Puts `bytes` after the last byte.
     ///
     /// # Errors
     /// There is no room; nothing has changed then.
@@ -214,7 +214,7 @@ impl Packet {
         Ok(())
     }
 
-    /// Makes the packet another one of this length: cuts the end off, or puts zeros behind it. What
+    /// Makes the packet another one of this length: cuts the end off, or puts zeros after it. What
     /// is here then is all of it.
     ///
     /// # Errors

@@ -59,7 +59,7 @@ impl Producer {
         Ok(bytes.len())
     }
 
-    /// Writes behind what is published, without publishing it; the room is the caller's concern.
+    /// Writes after what is published, without publishing it; the room is the caller's concern.
     pub(super) fn fill(&self, region: &Region, after: u32, bytes: &[u8]) -> Result<(), Error> {
         let mut rest = bytes;
         let index = self.prod.wrapping_add(after);

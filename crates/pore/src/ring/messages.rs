@@ -2,7 +2,7 @@
 //! of four.
 //!
 //! A message is written whole or not at all, and read whole. None is empty. The index is published
-//! once, behind the whole message, so a reader that sees a part of one sees a hostile writer.
+//! once, after the whole message, so a reader that sees a part of one sees a hostile writer.
 
 use super::Layout;
 use super::bytes::{Consumer, Producer};

@@ -7,7 +7,7 @@
 //! 2064  server_features   2068  connection   2072  error
 //! 2112  1 while the store polls, and need not be rung   2176  the same of the guest
 //! ```
-//! The last two are ours: the protocol does not use the page behind the error. They lie apart from
+//! The last two are ours: the protocol does not use the page after the error. They lie apart from
 //! the indexes, each in a line of its own, as they change less often. A side that does not know
 //! them leaves its own at 0 and is rung after each update of an index, and rings likewise.
 //!

@@ -27,7 +27,7 @@ pub(crate) fn head_from(channel: ChannelRef, sender: u16) -> Option<u16> {
     (channel.count() > 0 && tag & 1 == sender).then_some(tag >> 1)
 }
 
-/// Puts a message behind the others; there is room. Owned words move.
+/// Puts a message after the others; there is room. Owned words move.
 pub(crate) fn put(
     worker: &mut Worker,
     channel: ChannelRef,

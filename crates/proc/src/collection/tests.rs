@@ -200,7 +200,7 @@ fn agrees_while_it_grows(mut worker: Box<Worker>, kind: Key, key_of: fn(&mut Wor
     assert_eq!(worker.used_bytes(), 0);
 }
 
-/// A text for each number, of up to 40 bytes, none for 0; other bytes behind a 0X mean nothing.
+/// A text for each number, of up to 40 bytes, none for 0; other bytes after a 0X mean nothing.
 fn spelled(worker: &mut Worker, number: u64) -> u64 {
     let mut spelled = format!("{}{number}", "x".repeat(number as usize % 36));
     let is_none = number == 0;

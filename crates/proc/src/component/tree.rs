@@ -23,7 +23,7 @@ pub(crate) fn adopt(owner: ComponentRef, component: ComponentRef) {
     owner.set_child_count(owner.child_count() + 1);
 }
 
-/// Puts the first of a component's sub-components behind the others, and returns it.
+/// Puts the first of a component's sub-components after the others, and returns it.
 pub(crate) fn rotate(owner: ComponentRef) -> ComponentRef {
     let first = owner.first_child();
     if let Some(second) = first.some().and_then(|first| first.next_sibling().some()) {

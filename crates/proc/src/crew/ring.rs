@@ -2,7 +2,7 @@
 //!
 //! `tail` is written by the producer only, `head` by the consumer only; both count on without
 //! end, so full and empty differ. An entry belongs to the producer until it has stored `tail`
-//! behind it, and to the consumer until it has stored `head` behind it.
+//! after it, and to the consumer until it has stored `head` after it.
 
 #[cfg(loom)]
 use loom::cell::UnsafeCell;
@@ -57,7 +57,7 @@ impl Ring {
         &self.entries[count & (self.entries.len() - 1)]
     }
 
-    /// Puts a post behind the others, if there is room. By the producer only.
+    /// Puts a post after the others, if there is room. By the producer only.
     pub(crate) fn push(&self, post: Post) -> bool {
         // Relaxed: only this side writes it.
         let tail = self.tail.load(Ordering::Relaxed);

@@ -7,7 +7,7 @@
 //! [`COLLECTION_BITS`] bits are the number of the chunk, its lowest 7 with [`TAG_TOP`] the tag.
 //! The first word of a chunk has a byte for each of 7 slots, the tag of its element or 0, and in
 //! the last byte the number of elements that overflowed the chunk. Slot `s` has its key at `16 s +
-//! 8` and its value behind it. A key is absent if no slot has its tag and nothing overflowed. Every
+//! 8` and its value after it. A key is absent if no slot has its tag and nothing overflowed. Every
 //! other case is left to an operation.
 
 /// Where a collection has what its hashes depend on: two words.

@@ -144,7 +144,7 @@ pub(crate) fn go_first(worker: &Worker, process: ProcessRef, is_same: bool) {
     watch::note_waiting(worker, process);
     process.raise(SAME);
     if !is_same {
-        // It awaits another condition than those behind it.
+        // It awaits another condition than those after it.
         let mut other = process.link();
         while other != process {
             other.lower(SAME);

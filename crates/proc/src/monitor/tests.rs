@@ -181,7 +181,7 @@ fn acts() -> impl Strategy<Value = Vec<Vec<Act>>> {
     prop::collection::vec(prop::collection::vec(one, 0..6), 1..8).prop_map(|plan| {
         let plain = plan.iter().flatten().filter(|&&act| act == 1).count() as u64;
         let last_waits = |acts: &[u8]| acts.iter().position(|&act| act == 2);
-        // A write behind an await could be what another await waits for: count those before.
+        // A write after an await could be what another await waits for: count those before.
         let sure: u64 = plan
             .iter()
             .flat_map(|acts| &acts[..last_waits(acts).unwrap_or(acts.len())])

@@ -47,7 +47,7 @@ pub(crate) fn terminate_children(
     let component = worker.machine.table.get(of)?;
     let piece = left.min(PIECE as u32);
     for _ in 0..piece {
-        // Visited ones rotate behind the others.
+        // Visited ones rotate after the others.
         let child = component::rotate(component).some()?;
         if !child.is_terminating() {
             component::terminate(worker, child, ProcessRef::NULL);

@@ -12,7 +12,7 @@ use crate::process::Role;
 use crate::process::frame::frame_size;
 use crate::process::frame::prepare_frame;
 
-/// A block with a process in it, entered in its component, with room behind the header.
+/// A block with a process in it, entered in its component, with room after the header.
 pub(crate) fn create(
     worker: &mut Worker,
     component: ComponentRef,
@@ -96,7 +96,7 @@ pub(super) fn free_system(worker: &mut Worker, process: ProcessRef) {
     worker.memory.give(block, SYSTEM_SIZE);
 }
 
-/// Bytes of the end of a communication that a system component has: behind the channel is the
+/// Bytes of the end of a communication that a system component has: after the channel is the
 /// address of the entries.
 const SYSTEM_SIZE: usize =
     (PROCESS_CHANNEL - PROCESS_SYSTEM + CHANNEL_ENTRIES) as usize + size_of::<*mut u64>();

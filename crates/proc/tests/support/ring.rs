@@ -15,7 +15,7 @@ use super::*;
 use crate::{code, wait};
 
 const PASS: u16 = 0;
-/// The node's slot and the variable behind it.
+/// The node's slot and the variable after it.
 const NEXT: u32 = slot_at(0);
 
 fn entry_word(channel: *mut Channel, entry: u8) -> *mut u64 {

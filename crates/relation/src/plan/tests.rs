@@ -205,7 +205,7 @@ const MISTAKES: &[Mistake] = &[
     ("reads v3 before it is bound", |p| {
         lookup(&mut p.strands[0], 1).key[1] = Expr::Reg(Reg(3));
     }),
-    // Registers bound by a look-up for existence alone are not bound behind it.
+    // Registers bound by a look-up for existence alone are not bound after it.
     ("reads v3 before it is bound", |p| {
         p.strands[0].output.columns[1] = HeadColumn::Value(Expr::Reg(Reg(3)));
     }),

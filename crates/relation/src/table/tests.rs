@@ -107,7 +107,7 @@ fn columns_widen_without_losing_what_they_hold() {
 }
 
 /// Texts and bytes of every length about those that fit into the words of a column, in columns of
-/// texts and of anything, one behind the other.
+/// texts and of anything, one after the other.
 #[test]
 fn texts_of_every_length_come_back() {
     let text = |length: usize| "abcdefghijklmnopqrstuvwxyz".repeat(2)[..length].to_owned();

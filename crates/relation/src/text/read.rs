@@ -10,7 +10,7 @@ use crate::id::Id;
 use crate::limits::NESTING_MAX;
 use crate::value::Value;
 
-/// Letters behind a backslash in texts, and the characters they denote.
+/// Letters after a backslash in texts, and the characters they denote.
 pub const LETTERS: &[(u8, char)] =
     &[(b'n', '\n'), (b'r', '\r'), (b't', '\t'), (b'f', '\u{c}'), (b'"', '"'), (b'\\', '\\')];
 

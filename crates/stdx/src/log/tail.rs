@@ -48,7 +48,7 @@ pub fn last_line() -> u64 {
     COUNT.load(Ordering::Relaxed)
 }
 
-/// The lines behind that number that are still kept, the oldest first, and the number of the last.
+/// The lines after that number that are still kept, the oldest first, and the number of the last.
 pub fn lines_after(number: u64) -> (Vec<Line>, u64) {
     let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     let last = last_line();

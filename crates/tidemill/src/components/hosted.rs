@@ -102,7 +102,7 @@ fn per_flow(program: &Program) -> Result<u32, Error> {
         Some(offer) => {
             let interface = &program.interfaces[offer.interface].name;
             let name = &component.name;
-            Err(Error::Program(format!("{name} offers {interface}, and nobody asks for it")))
+            Err(Error::Program(format!("{name} offers {interface}, which nothing requires")))
         }
     }
 }

@@ -106,7 +106,9 @@ impl Machine {
             return Ok(());
         }
         if source.is_some_and(|source| source.is_exposed) {
-            return Err("anyone can tell this node to: give it a key with --key FILE".to_owned());
+            return Err(
+                "anyone could install rules at this node: give it a key with --key FILE".to_owned()
+            );
         }
         let length = text.as_ref().map_or(0, String::len);
         if length > RULES_BYTES_MAX || name.len() > NAME_MAX {

@@ -80,7 +80,7 @@ tidemill_packet::declare! {
             /// What of a packet is handed to the rules of the program in place of its bytes: names
             /// such as `ip.src, tcp.dport, len`.
             fields: String = String::new(),
-            /// How often timers of rules of its own are looked at, in milliseconds.
+            /// The period at which timers of its own rules run, in milliseconds.
             tick_ms: u64 = 10,
         }
         ports {
@@ -237,7 +237,7 @@ impl App for Rules {
     fn report(&self) -> Vec<(&'static str, u64)> {
         let Rules::Own(own) = self else { return Vec::new() };
         let failures = own.observed.borrow().failures;
-        vec![("packets_taken", own.taken), ("packets_sent", own.sent), ("troubles", failures)]
+        vec![("packets_taken", own.taken), ("packets_sent", own.sent), ("errors", failures)]
     }
 }
 

@@ -90,8 +90,7 @@ tidemill_packet::declare! {
             /// packet without a field has that in common with others. Without `per` there is one
             /// flow.
             per: String = String::new(),
-            /// Seconds without a packet after which the instance of a flow is told to end; 0:
-            /// never.
+            /// Seconds without a packet after which the instance of a flow is ended; 0: never.
             idle: u64 = IDLE_SECONDS,
             /// The most flows at a time: the packets of more are dropped as `no_room`.
             flows_max: u64 = FLOWS_MAX,
@@ -105,7 +104,7 @@ tidemill_packet::declare! {
             root: String = ".".to_owned(),
             /// The most memory that its components use, in MB.
             memory_mb: u64 = 64,
-            /// Steps that a breath runs of it at most, about: loops, calls and switches count.
+            /// The approximate maximum of steps per breath: loops, calls and switches count.
             steps: u64 = 100_000,
         }
         ports {

@@ -452,7 +452,7 @@ at 1 calm
             ("then 1 end", "t.sim:1:1: error[script-syntax]: expected `at`, `every`, `nodes`"),
             ("at x end", "t.sim:1:4: error[script-syntax]: `x` is no time"),
             ("at 1 explode 3", "t.sim:1:6: error[script-syntax]: expected an action"),
-            ("at 1 crash", "t.sim:1:11: error[script-syntax]: the line ends where a node"),
+            ("at 1 crash", "t.sim:1:11: error[script-syntax]: expected a node"),
             ("at 1 crash 1 2", "t.sim:1:14: error[script-syntax]: `2` is left over"),
             ("at 1 inject 0 Ping(1)", "t.sim:1:15: error[script-tuple]"),
             ("at 1 inject 0 ping(1, x)", "t.sim:1:23: error[script-tuple]"),

@@ -85,7 +85,7 @@ impl<'t> Words<'t> {
 /// The error for an unexpected word.
 pub(super) fn unexpected_word(word: &str, span: Span, wanted: &str) -> Diagnostic {
     let message = match word {
-        "" => format!("the line ends where {wanted} is expected"),
+        "" => format!("expected {wanted}, found the end of the line"),
         word => format!("expected {wanted}, found `{word}`"),
     };
     Diagnostic::error("script-syntax", span, message)

@@ -1,5 +1,6 @@
 //! Why a simulation can use one worker only.
 
+use super::settle;
 use super::setup::{Setup, has_leases};
 use crate::script::{Cue, CueAction};
 
@@ -29,7 +30,7 @@ pub(super) fn reason(setup: &Setup) -> Option<String> {
     if options.seal.is_some() {
         return Some("keys are drawn from one stream for all nodes".to_owned());
     }
-    if options.end_ns.is_none() && has_leases(&common.rules) {
+    if settle::end_ns(&common.cues, options.end_ns).is_none() && has_leases(&common.rules) {
         return Some("a run without an end waits for all nodes to rest".to_owned());
     }
     let read = OF_ALL.into_iter().find(|name| plan.find(name).is_some());

@@ -183,7 +183,8 @@ impl Setup {
             Machine::follow(&mut events);
             machine.maker = Some(Rc::new(maker(parts, &options, &machine, stop)));
         }
-        let waits_for_quiet = options.end_ns.is_none() && has_leases(machine.fleet.program());
+        let ends = settle::end_ns(&cues, options.end_ns).is_some();
+        let waits_for_quiet = !ends && has_leases(machine.fleet.program());
         let vigil = waits_for_quiet.then(|| vigil::keep(&mut events));
         let roll = roll::table(machine.fleet.program().plan());
         let lasts = options.end_ns.is_some() || !cues.is_empty();

@@ -94,6 +94,18 @@ fn each_flow_has_an_instance_that_ends_with_the_graph() {
     assert_eq!(text, "3 packets, 126 bytes\n", "{counts:?}");
 }
 
+/// An instance that fails while it ends has failed, and has not ended as well.
+#[test]
+fn each_instance_ends_once() {
+    let failing = METER.replace("FINALLY\n", "FINALLY\n    ASSERT(packets < 0);\n");
+    for config in [PER.to_owned(), format!("{PER}, idle: 1")] {
+        let (_, notes, counts, _) = run(&failing, &graph(&[1, 2, 3], &config));
+        assert_eq!(notes.matches("ASSERT").count(), 3, "{notes}");
+        let all = expected([("failed", 3), ("flows", 3), ("received", 3), ("taken", 3)]);
+        assert_eq!(counts, all, "{config}");
+    }
+}
+
 #[test]
 fn an_instance_that_waits_without_asking_for_the_end_ends_there() {
     let plain = METER.replace("WHILE ~(Packets?FINISH) DO", "WHILE TRUE DO");
@@ -272,7 +284,7 @@ fn what_does_not_fit_is_an_error_of_both_sides() {
     assert_eq!((places, &*help), (vec!["a.flow: script".to_owned()], "there is `Meter`"));
     let offers = offering(METER);
     let (message, places, _) = error(&offers, &fine);
-    assert_eq!(message, "`Meter` offers `Asked`, and nobody asks for it");
+    assert_eq!(message, "`Meter` offers `Asked`, which nothing requires");
     assert_eq!(places, ["a.flow: script", "a.com: Asked"]);
     let (message, places, _) = error("COMPONENT Meter; BEGIN END Meter;", &fine);
     assert_eq!(message, "`Meter` does not require `Packets`, and gets no packet");
@@ -364,7 +376,7 @@ fn a_program_of_its_own_has_an_instance_for_each_flow_too() {
     let refused =
         program.run(super::options(EngineKind::Compiled), tidemill::console::Console::silent());
     let why = refused.err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(why.contains("Meter offers Asked, and nobody asks for it"), "{why}");
+    assert!(why.contains("Meter offers Asked, which nothing requires"), "{why}");
     std::fs::remove_dir_all(folder).expect("removed");
 }
 

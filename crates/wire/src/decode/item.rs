@@ -3,7 +3,7 @@
 //! ```text
 //!   group 1 { 2: number of the extension   3: bytes of its message }    in any order
 //! ```
-//! The number may come behind the message, so an item is read once it is complete.
+//! The number may come after the message, so an item is read once it is complete.
 
 use super::nodes::{Action, Entry};
 use super::state::Why;
@@ -63,7 +63,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
 
 /// Number and message of an item.
 fn item(raw: &[u8]) -> Option<(u32, &[u8])> {
-    // Behind the start tag; the end tag of the group ends the fields with an error.
+    // After the start tag; the end tag of the group ends the fields with an error.
     let (_, tag) = crate::varint::read(raw).ok()?;
     let (mut number, mut message) = (None, None);
     for (field, value) in RawFields::new(&raw[tag..]).map_while(Result::ok) {

@@ -62,7 +62,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         proceed(flow)
     }
 
-    /// Reads elements behind one that its closed enum does not have up to the next such; returns
+    /// Reads elements after one that its closed enum does not have up to the next such; returns
     /// the bytes consumed. Storages do this by themselves.
     fn named(&mut self, entry: &Entry, pos: usize, bound: usize) -> Step<usize> {
         if S::wants() == Wants::NONE || self.sink.storage().is_some() {

@@ -1,13 +1,13 @@
 //! The walk over one piece of input, shared by both decoders.
 //!
 //! The hot loop, [`Walk::fields`], reads without checks of the end of the input. So it works on
-//! *zones*: bytes behind which [`SLACK`] more can be read.
+//! *zones*: bytes after which [`SLACK`] more can be read.
 //!
 //! ```text
 //!   residue | piece ..........................................| next piece
 //!   [- seam, copied -]
 //!           [- in place, up to SLACK before the end -]
-//!                                       [- tail, copied, zeros behind -]
+//!                                       [- tail, copied, zeros after -]
 //! ```
 //! An incomplete field in the tail is kept for the next piece: at most 19 bytes, tag and value.
 //! Strings are never copied: once tag and length are read, they are taken from the piece.
@@ -38,7 +38,7 @@ pub(super) struct Walk<'w, 'a, S> {
     /// The bytes of this piece; `piece_start` is the place of the first.
     pub(super) piece: &'a [u8],
     pub(super) piece_start: usize,
-    /// The rest of earlier pieces, with the first bytes of this piece behind it.
+    /// The rest of earlier pieces, with the first bytes of this piece after it.
     pub(super) seam: &'a [u8],
     pub(super) seam_start: usize,
     /// No piece follows: an incomplete field in it is an error.
@@ -78,7 +78,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
 
     /// Reads the rest of earlier pieces. True if all of that is done.
     pub(super) fn over_seam(&mut self) -> Step<bool> {
-        // With zeros behind it.
+        // With zeros after it.
         let mut bytes = [0; 4 * SLACK];
         bytes[..self.seam.len()].copy_from_slice(self.seam);
         let whole = self.seam_start + self.seam.len() == self.have();

@@ -1,11 +1,11 @@
-//! Bytes behind those of a vector, written from their end towards their front.
+//! Bytes after those of a vector, written from their end towards their front.
 //!
 //! ```text
 //!   bytes before | free ............ | what is written, up to the end of the room
 //!                limit             at ->  <- writing goes this way           end
 //! ```
 //! When the content of a sub-message is written, its length is known and goes before it. At the end
-//! all of it is moved behind the bytes before, or stays in an [`EncodeBuffer`].
+//! all of it is moved after the bytes before, or stays in an [`EncodeBuffer`].
 //!
 //! The place is a pointer, so that it stays in a register, and the buffer may move under it. So it
 //! is never copied: [`At`] and [`Roomy`] are used up by whatever may write or move, which gives the
@@ -40,7 +40,7 @@ type Of<'b> = PhantomData<Cell<&'b ()>>;
 /// See the module.
 pub(super) struct Back<'b> {
     out: Vec<u8>,
-    /// The room of `out` behind its length.
+    /// The room of `out` after its length.
     limit: *mut u8,
     end: *mut u8,
     error: Option<EncodeError>,
@@ -121,7 +121,7 @@ pub(super) fn append(
 ) -> Result<(), EncodeError> {
     let Written { room, start, bytes } = write(out, work)?;
     // SAFETY: both are in the room, and from `start` on all is written; the moved bytes are within
-    // the room behind the old length.
+    // the room after the old length.
     unsafe {
         room.copy_from(start, bytes);
         out.set_len(out.len() + bytes);
@@ -129,7 +129,7 @@ pub(super) fn append(
     Ok(())
 }
 
-/// Bytes at the end of the room of a vector, which begins behind its length.
+/// Bytes at the end of the room of a vector, which begins after its length.
 struct Written {
     room: *mut u8,
     start: *const u8,

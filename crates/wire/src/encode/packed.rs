@@ -148,7 +148,7 @@ unsafe fn sum<N: Number>(cells: *const N::Cell, count: usize) -> usize {
     cells.iter().map(|&cell| varint::len(N::raw(cell))).sum()
 }
 
-/// Writes the `count` numbers behind the first `from`, of which there are at most [`PIECE`].
+/// Writes the `count` numbers after the first `from`, of which there are at most [`PIECE`].
 ///
 /// # Safety
 /// They are readable, and there are enough free bytes before `at` for `count` numbers of maximal

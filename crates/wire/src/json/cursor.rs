@@ -18,11 +18,11 @@ use std::ptr::NonNull;
 use super::{print, scan};
 use crate::copy::copy_few;
 
-/// Bytes that are free behind a [`Roomy`]: no number, bracket or name of a truth takes more, with
+/// Bytes that are free after a [`Roomy`]: no number, bracket or name of a truth takes more, with
 /// the bytes around it.
 const ROOM: usize = print::ROOM + PUT_MAX;
 
-/// The most bytes before or behind a value.
+/// The most bytes before or after a value.
 const PUT_MAX: usize = 32;
 
 type Of<'t> = PhantomData<Cell<&'t ()>>;
@@ -41,7 +41,7 @@ pub(super) struct Text<'t> {
 #[derive(Debug)]
 pub(super) struct End<'t>(NonNull<u8>, Of<'t>);
 
-/// An end with [`ROOM`] free bytes behind it.
+/// An end with [`ROOM`] free bytes after it.
 #[must_use = "a text without its end cannot go on"]
 #[derive(Debug)]
 pub(super) struct Roomy<'t>(NonNull<u8>, Of<'t>);
@@ -103,7 +103,7 @@ impl<'t> Text<'t> {
         self.with(end, |bytes| bytes.reserve(room)).0
     }
 
-    /// Makes room for `room` bytes behind the end.
+    /// Makes room for `room` bytes after the end.
     #[inline(always)]
     fn reserve(&mut self, end: End<'t>, room: usize) -> End<'t> {
         if self.limit.addr() - end.0.as_ptr().addr() < room { self.grow(end, room) } else { end }
@@ -116,7 +116,7 @@ impl<'t> Text<'t> {
         Roomy(end.0, PhantomData)
     }
 
-    /// The first `length` bytes, and room for a value behind them. If [`scan::WIDE`] bytes are
+    /// The first `length` bytes, and room for a value after them. If [`scan::WIDE`] bytes are
     /// there it is a copy of those.
     #[inline(always)]
     pub(super) fn key(&mut self, end: End<'t>, bytes: &[u8], length: usize) -> Roomy<'t> {
@@ -132,7 +132,7 @@ impl<'t> Text<'t> {
         }
     }
 
-    /// Some bytes, and one behind them.
+    /// Some bytes, and one after them.
     #[inline(always)]
     pub(super) fn copy(&mut self, end: End<'t>, bytes: &[u8], after: u8) -> End<'t> {
         let End(at, of) = self.reserve(end, bytes.len() + 1);
@@ -145,7 +145,7 @@ impl<'t> Text<'t> {
         }
     }
 
-    /// UTF-8 in quotes, with what must be escaped, and a byte behind it.
+    /// UTF-8 in quotes, with what must be escaped, and a byte after it.
     #[inline]
     pub(super) fn string(&mut self, end: End<'t>, text: &[u8], after: u8) -> End<'t> {
         let End(at, of) = self.reserve(end, text.len() + 3);
@@ -172,7 +172,7 @@ impl<'t> Text<'t> {
         self.with(end, write).0
     }
 
-    /// A bracket in the place of the comma behind the last element, if there is one.
+    /// A bracket in the place of the comma after the last element, if there is one.
     #[inline(always)]
     pub(super) fn close<const N: usize>(&mut self, end: End<'t>, bytes: &[u8; N]) -> End<'t> {
         let Roomy(at, of) = self.room(end);

@@ -9,7 +9,7 @@ const BLOCK: u64 = 100_000_000;
 /// Bytes that [`write`] may write to: a sign and twenty digits, and the excess of a word.
 pub(crate) const ROOM: usize = 32;
 
-/// Writes a decimal at `at`; returns its end. Bytes behind it may be overwritten.
+/// Writes a decimal at `at`; returns its end. Bytes after it may be overwritten.
 ///
 /// # Safety
 /// [`ROOM`] bytes at `at` may be written.
@@ -96,7 +96,7 @@ fn digits(amount: u64) -> u64 {
 /// Powers of ten for the digits of one block.
 const POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Reads the digits at `at` behind those of `amount`; gives the whole and where they end.
+/// Reads the digits at `at` after those of `amount`; gives the whole and where they end.
 ///
 /// More than nineteen digits in all may be too many for the word: then the amount is wrong.
 #[inline]

@@ -39,7 +39,7 @@ impl<'s> Mapping<'s> {
         &self.messages[id.index()]
     }
 
-    /// `,"name":` by the options, with the bytes behind it in memory, and its length; `skip` is 1
+    /// `,"name":` by the options, with the bytes after it in memory, and its length; `skip` is 1
     /// for no comma.
     #[inline]
     pub(crate) fn key(&self, field: &FieldMap, names: Names, skip: usize) -> (&'s [u8], usize) {

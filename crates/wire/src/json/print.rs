@@ -186,7 +186,7 @@ pub(super) unsafe fn write_float(at: *mut u8, value: f32) -> *mut u8 {
 /// The factor that makes decimals of the fast path whole.
 const SCALE: u16 = 10_000;
 
-/// Writes a decimal of at most four places behind the point.
+/// Writes a decimal of at most four places after the point.
 ///
 /// # Safety
 /// [`ROOM`] bytes at `at` may be written.

@@ -73,7 +73,7 @@ fn print(sink: &mut JsonSink<'_, '_>, message: MessageId, record: Record) -> Opt
         // SAFETY: the record is of that message of the schema.
         unsafe { printer.message(end, message, record, DEPTH_MAX) }
     });
-    // A message has a comma behind it.
+    // A message has a comma after it.
     bytes.truncate(bytes.len() - usize::from(done.is_some()));
     sink.out = bytes;
     done
@@ -300,7 +300,7 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
         }
     }
 
-    /// A string in quotes, and a byte behind it.
+    /// A string in quotes, and a byte after it.
     #[inline]
     fn string(&mut self, end: End<'t>, step: &Step, text: &[u8], after: u8) -> Option<End<'t>> {
         if !step.utf8 && !utf8::is_utf8(text) {

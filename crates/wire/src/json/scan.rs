@@ -46,7 +46,7 @@ pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8], before: Option<u8>, after: 
         };
         rest = behind;
         let [.., length] = ESCAPES[usize::from(byte)];
-        // SAFETY: `to` has room for the byte and `SLACK - 1` bytes behind it, reserved above. All
+        // SAFETY: `to` has room for the byte and `SLACK - 1` bytes after it, reserved above. All
         // bytes up to the new length are written.
         unsafe {
             to.cast::<[u8; 8]>().write(ESCAPES[usize::from(byte)]);

@@ -27,7 +27,7 @@ enum State {
 
 impl Splitter {
     /// The length of the value at the front of `bytes`, with the blanks before it; `None` if it
-    /// is not complete. After a value, the next call starts with the text behind it.
+    /// is not complete. After a value, the next call starts with the text after it.
     pub fn split(&mut self, bytes: &[u8]) -> Option<usize> {
         for (at, &byte) in bytes.iter().enumerate().skip(self.scanned) {
             let blank = matches!(byte, b' ' | b'\n' | b'\t' | b'\r');

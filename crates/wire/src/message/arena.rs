@@ -18,7 +18,7 @@ pub const ALIGN: usize = 8;
 /// Size of the first chunk; each further one has the size of all before it.
 const FIRST_CHUNK_BYTES: usize = 1024;
 
-/// Bytes behind the end of a chunk, which are not allocated: so all allocations may be read in
+/// Bytes after the end of a chunk, which are not allocated: so all allocations may be read in
 /// pieces of this size.
 pub const SPARE_BYTES: usize = 32;
 
@@ -145,7 +145,7 @@ impl Arena {
     }
 
     /// Extends the last allocation in place: true if `old_bytes` at `place` are the last allocation
-    /// and there was room behind them.
+    /// and there was room after them.
     #[inline]
     pub fn extend(&mut self, place: *mut u8, old_bytes: usize, new_bytes: usize) -> bool {
         let old = old_bytes.next_multiple_of(ALIGN);

@@ -285,7 +285,7 @@ impl<'l, 'i> LazyList<'l, 'i> {
         self.inner.is_empty()
     }
 
-    /// The sub-message at an index, decoded on first access; `None` behind the last.
+    /// The sub-message at an index, decoded on first access; `None` after the last.
     ///
     /// # Errors
     /// Its bytes are no such message.

@@ -120,7 +120,7 @@ impl List {
             }
         }
         let to = self.start.wrapping_add(old * cell_bytes as usize);
-        // SAFETY: there is room for `count` more cells behind the last.
+        // SAFETY: there is room for `count` more cells after the last.
         let (read, written) = unsafe { numbers.read(bytes, to) };
         self.len += written as u32;
         read
@@ -156,7 +156,7 @@ impl List {
         if self.len == self.capacity {
             self.grow(arena, size_of::<T>() as u32)?;
         }
-        // SAFETY: there is room for one more behind the last.
+        // SAFETY: there is room for one more after the last.
         unsafe { self.start.cast::<T>().add(self.len as usize).write(value) };
         self.len += 1;
         Some(())

@@ -244,7 +244,7 @@ fn streamed(
     let mut stream = decoder.stream(message);
     let mut from = 0;
     for &to in cuts.iter().chain([&bytes.len()]) {
-        // Each piece in an allocation of its own, so that reads behind it are detected.
+        // Each piece in an allocation of its own, so that reads after it are detected.
         let piece = bytes[from..to].to_vec();
         if let Err(error) = stream.push(&piece, &mut log) {
             return (log.text, Err(error));

@@ -2,7 +2,7 @@
 //!
 //! Most of the time is spent on compiling a schema, so inputs share schemas. An input is
 //! * a number of one byte, and bytes: the numbers name the schemas of the corpus first, random ones
-//!   behind them;
+//!   after them;
 //! * or a case as text (it begins with `#` or `-`), of a schema of the corpus or of a new one. Only
 //!   a few new texts are used, chosen by their hash, as a text has too many mutations.
 

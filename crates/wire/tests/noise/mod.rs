@@ -48,7 +48,7 @@ fn mutated_messages_are_written_alike() {
     bombard(&seeds, 1500, printers::check);
 }
 
-/// A present value that means absence, behind a string of each length: so the buffer moves exactly
+/// A present value that means absence, after a string of each length: so the buffer moves exactly
 /// when its key is written.
 #[test]
 fn nothing_is_written_where_a_buffer_was() {

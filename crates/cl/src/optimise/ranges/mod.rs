@@ -309,7 +309,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Continues behind the instruction.
+    /// Continues after the instruction.
     fn pass(&self, state: &mut State, instruction: &Instruction) {
         let result = match instruction {
             Instruction::Constant { value: Constant::Integer(value), .. } => Range::of(*value),

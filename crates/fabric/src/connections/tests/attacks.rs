@@ -205,7 +205,7 @@ fn while_rekeyed(mut meddle: impl FnMut(Vec<u8>, bool) -> Vec<Vec<u8>> + 'static
         if !is_content {
             return vec![passing.bytes.clone()];
         }
-        // Behind four bytes of kind a frame names its session.
+        // After four bytes of kind a frame names its session.
         let named = passing.bytes.get(4..8).map(<[u8]>::to_vec);
         let is_old = *session.get_or_insert(named.clone()) == named;
         meddle(passing.bytes.clone(), is_old)
@@ -228,7 +228,7 @@ fn what_is_cut_out_at_the_end_of_a_session_ends_the_connection() {
 
 #[test]
 fn what_comes_behind_its_session_ends_the_connection() {
-    // It comes behind two frames of the next one, of which the second is a content.
+    // It comes after two frames of the next one, of which the second is a content.
     let (mut held, mut new) = (Vec::new(), 0);
     let net = while_rekeyed(move |frame, is_old| {
         new += u32::from(!is_old);

@@ -134,7 +134,7 @@ pub(super) struct Passing {
 pub(super) type Meddle = Box<dyn FnMut(&Passing) -> Vec<Vec<u8>>>;
 
 /// What an attacker does to one frame on its path, given an older one: drops it, duplicates it,
-/// adds the older one behind or before it, truncates it, changes it.
+/// adds the older one after or before it, truncates it, changes it.
 pub(super) fn harm(bytes: &[u8], old: Option<Vec<u8>>, kind: u64, place: usize) -> Vec<Vec<u8>> {
     let mut frames = vec![bytes.to_vec()];
     match kind % 6 {
@@ -304,7 +304,7 @@ impl Net {
         self.under_way.insert((at_ns, self.events), event);
     }
 
-    /// Sends something to a side, behind all that is under way to it.
+    /// Sends something to a side, after all that is under way to it.
     fn put_to(&mut self, end: End, event: Event) {
         let clear_ns = self.clear_ns.entry(end).or_default();
         *clear_ns = (self.now_ns + self.delay_ns).max(*clear_ns);

@@ -190,7 +190,7 @@ impl Lower<'_> {
         self.join(missed);
     }
 
-    /// Corrects the sum of the TCP, UDP or ICMPv6 behind an IP header.
+    /// Corrects the sum of the TCP, UDP or ICMPv6 after an IP header.
     fn correct_transport(&mut self, at: Present, difference: Value) {
         let Some(next) = at.next else { return };
         for (protocol, offset) in [(6, 16), (17, 6), (58, 2)] {

@@ -176,7 +176,7 @@ impl Lower<'_> {
             self.has(Base::START, 14, missed);
         }
         if after.parent == Header::Ethernet {
-            // Tags are passed over: it is the type behind them that counts.
+            // Tags are passed over: it is the type after them that counts.
             let (start, kind) = self.network_start();
             if let Some((field, numbers)) = &after.when {
                 let is_type = field.name == "type";

@@ -27,7 +27,7 @@ impl Lower<'_> {
         self.at(yes);
     }
 
-    /// Continues where the packet has `bytes` bytes behind a place.
+    /// Continues where the packet has `bytes` bytes after a place.
     pub(super) fn has(&mut self, base: Base, bytes: u32, missed: &mut Vec<BlockId>) {
         let bytes = base.offset + bytes;
         let mut end = self.build.constant(bytes.into());
@@ -173,7 +173,7 @@ impl Lower<'_> {
         Present { next, protocol, ..Present::new(Header::Ipv6, base) }
     }
 
-    /// Where what an IPv6 header carries begins behind extension headers, and its protocol; 256 and
+    /// Where what an IPv6 header carries begins after extension headers, and its protocol; 256 and
     /// more for what is no beginning, but a later fragment.
     fn behind_extensions(&mut self, base: Base) -> (Base, Value) {
         let (start, protocol) = (self.scratch("@ipv6_next"), self.scratch("@ipv6_protocol"));
@@ -216,7 +216,7 @@ impl Lower<'_> {
         (Base::behind(self.build.word(start)), self.build.word(protocol))
     }
 
-    /// A header behind IPv4 or IPv6, by the numbers it has there.
+    /// A header after IPv4 or IPv6, by the numbers it has there.
     fn transport(
         &mut self,
         header: Header,

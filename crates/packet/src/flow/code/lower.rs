@@ -5,14 +5,14 @@ use std::sync::Arc;
 use tidemill_diag::{Diagnostic, Span, meant};
 
 use super::address::address;
-use super::ast::{Definition, Expr, ExprKind, On, Statement, TableDef, Word};
+use super::ast::{Definition, On, Statement, TableDef, Word};
 use super::headers::{Field, Header};
 use super::names::{
-    Base, DeclaredHeader, DeclaredMeter, DeclaredTable, FoundEntry, Known, Meaning, Present, Type,
+    DeclaredHeader, DeclaredMeter, DeclaredTable, FoundEntry, Meaning, Present, Type,
 };
 use crate::app::{Config, Direction, Value as Written};
 use crate::kernel::{
-    BlockId, Builder, Event, Expr as Computed, Kernel, Operator, TABLE_COUNTERS, Value, Width,
+    BlockId, Builder, Event, Expr as Computed, Kernel, Operator, TABLE_COUNTERS, Value,
 };
 
 /// Steps that a packet meets at most, blocks included: all that there are.
@@ -20,9 +20,6 @@ pub const STEPS_MAX: usize = 4096;
 
 /// Types of config keys, as `super::app` reads them.
 pub const KEY_TYPES: [&str; 7] = ["u8", "u16", "u32", "u64", "bool", "ipv4", "mac"];
-
-/// Functions of one number.
-const FUNCTIONS: [&str; 1] = ["byte"];
 
 /// The built-in counters of each app, besides those of drops.
 const APP_COUNTERS: [&str; 2] = ["packets", "restarts"];
@@ -36,7 +33,7 @@ pub(super) struct Lower<'d> {
     pub(super) build: Builder,
     /// The block that is written.
     pub(super) here: BlockId,
-    names: Vec<(String, Meaning)>,
+    pub(super) names: Vec<(String, Meaning)>,
     pub(super) present: Vec<Present>,
     /// By number: tunnels, then those of the program.
     pub(super) headers: Vec<DeclaredHeader>,
@@ -48,11 +45,11 @@ pub(super) struct Lower<'d> {
     /// The table whose entry expires in the current handler.
     pub(super) expiring: Option<u32>,
     /// There is none in handlers of time.
-    has_packet: bool,
-    reasons: Vec<String>,
-    scratch: Vec<(String, u32)>,
-    found: Vec<Diagnostic>,
-    is_too_long: bool,
+    pub(super) has_packet: bool,
+    pub(super) reasons: Vec<String>,
+    pub(super) scratch: Vec<(String, u32)>,
+    pub(super) found: Vec<Diagnostic>,
+    pub(super) is_too_long: bool,
 }
 
 /// The kernel of a definition; nothing, if there is an error. The config must fit its keys; a key
@@ -284,7 +281,7 @@ impl Lower<'_> {
     }
 
     /// The number of a port among those of its direction.
-    fn port(&mut self, word: &Word, direction: Direction) -> u32 {
+    pub(super) fn port(&mut self, word: &Word, direction: Direction) -> u32 {
         let ports = self.definition.ports.iter().filter(|port| port.direction == direction);
         let names: Vec<&str> = ports.map(|port| port.name.text.as_str()).collect();
         if let Some(at) = names.iter().position(|name| *name == word.text) {
@@ -333,232 +330,6 @@ impl Lower<'_> {
         known.find(|found| found.header == header).copied()
     }
 
-    /// Statements with names of their own; returns whether all ways end in a verdict.
-    fn statements(&mut self, statements: &[Statement]) -> bool {
-        let outer = self.names.len();
-        let mut has_ended = false;
-        for statement in statements {
-            if has_ended {
-                let span = span_of(statement);
-                let message = "no packet comes here".to_owned();
-                self.error(
-                    "unreachable",
-                    span,
-                    message,
-                    "what stands before has sent or dropped it",
-                );
-                break;
-            }
-            // What follows is checked all the same.
-            self.too_long(span_of(statement));
-            has_ended = self.statement(statement);
-        }
-        self.names.truncate(outer);
-        has_ended
-    }
-
-    /// Whether there are too many steps to continue, which is reported once.
-    fn too_long(&mut self, span: Span) -> bool {
-        let is_too_long = self.build.steps() > STEPS_MAX;
-        if is_too_long && !std::mem::replace(&mut self.is_too_long, true) {
-            let message = format!("the program has more than {STEPS_MAX} steps");
-            self.error("too-many-steps", span, message, "loops are unrolled: shorten them");
-        }
-        is_too_long
-    }
-
-    fn statement(&mut self, statement: &Statement) -> bool {
-        match statement {
-            Statement::Let(name, value) => {
-                let (value, kind) = self.expr(value);
-                self.name(name, Meaning::Value(value, kind));
-            }
-            Statement::Var(name, value) => {
-                let (value, kind) = self.expr(value);
-                let word = self.build.state(&format!("@{}", name.text), 0);
-                self.build.set_word(word, value);
-                self.name(name, Meaning::Word(word, kind, true));
-            }
-            Statement::Set(name, value) => self.set(name, value),
-            Statement::Assign { is_raw, header, field, value }
-                if self.table_of(&header.text).is_some() =>
-            {
-                self.set_column(header, field, value, *is_raw);
-            }
-            Statement::Assign { is_raw, header, field, value } => {
-                let value = self.typed(value, Type::Number);
-                if let Some((at, field)) = self.field_of(header, field) {
-                    self.assign(at, &field, value, *is_raw);
-                }
-            }
-            Statement::If(condition, yes, no) => {
-                let value = self.typed(condition, Type::Bool);
-                let (mut missed, known) = (Vec::new(), self.known());
-                self.guard(value, &mut missed);
-                return self.branches(yes, no, missed, known);
-            }
-            Statement::When(header, yes, no) => return self.when(header, yes, no),
-            Statement::For(name, first, end, body) => return self.repeat(name, *first, *end, body),
-            Statement::Find(table, key, yes, no) => return self.find(table, key, yes, no),
-            Statement::Insert(insert) => return self.insert(insert),
-            Statement::Within(meter, by, yes, no) => {
-                return self.within(meter, by.as_ref(), yes, no);
-            }
-            Statement::Strip(header) => self.strip(header),
-            Statement::Prepend(headers) => self.prepend(headers),
-            Statement::Clone(port) => {
-                if self.needs_packet(port.span) {
-                    let port = self.port(port, Direction::Output);
-                    self.build.clone_to(port);
-                }
-            }
-            Statement::Delete(table) => self.delete(table),
-            Statement::Refresh(table) => self.refresh(table),
-            Statement::Count(name, column, by) => self.count(name, column.as_ref(), by.as_ref()),
-            Statement::Send(port) => {
-                if !self.needs_packet(port.span) {
-                    self.build.take();
-                    return true;
-                }
-                let port = self.port(port, Direction::Output);
-                self.build.emit(port);
-                return true;
-            }
-            Statement::Drop(reason) => {
-                if !self.needs_packet(reason.span) {
-                    self.build.take();
-                    return true;
-                }
-                let reason = self.reason(&reason.text);
-                self.build.drop(reason);
-                return true;
-            }
-        }
-        false
-    }
-
-    /// The facts about the packet and tables.
-    pub(super) fn known(&self) -> Known {
-        Known { present: self.present.clone(), entries: self.found_entries.clone() }
-    }
-
-    /// What follows a condition: this block, and those that missed it, where no more is known than
-    /// `known`.
-    pub(super) fn branches(
-        &mut self,
-        yes: &[Statement],
-        no: &[Statement],
-        missed: Vec<BlockId>,
-        known: Known,
-    ) -> bool {
-        let (mut open, mut gone, mut moved) = (Vec::new(), Vec::new(), Vec::new());
-        let (entries, present) = (known.entries.len(), known.present.len());
-        if !self.statements(yes) {
-            open.push(self.here);
-            gone.extend(self.found_entries[..entries].iter().map(|entry| entry.is_gone));
-            moved.extend(self.present[..present].iter().map(|present| present.is_gone));
-        }
-        self.present.clone_from(&known.present);
-        self.found_entries.clone_from(&known.entries);
-        let other = self.build.block();
-        for block in missed {
-            self.build.at(block);
-            self.build.jump(other);
-        }
-        self.at(other);
-        if self.statements(no) {
-            self.found_entries = known.entries;
-            self.present = known.present;
-        } else {
-            open.push(self.here);
-        }
-        // An entry that one branch has removed may be gone.
-        for (entry, gone) in self.found_entries.iter_mut().zip(gone) {
-            entry.is_gone |= gone;
-        }
-        self.present.truncate(present);
-        for (present, gone) in self.present.iter_mut().zip(moved) {
-            present.is_gone |= gone;
-        }
-        let Some(last) = open.pop() else { return true };
-        self.at(last);
-        self.join(open);
-        false
-    }
-
-    fn when(&mut self, word: &Word, yes: &[Statement], no: &[Statement]) -> bool {
-        if !self.needs_packet(word.span) {
-            return false;
-        }
-        let Some(header) = self.header(word) else { return false };
-        let (mut missed, known) = (Vec::new(), self.known());
-        let found = self.locate(header, &mut missed);
-        self.present.push(found);
-        if missed.is_empty() {
-            // It was there already: no packet goes the other way.
-            missed.push(self.build.block());
-        }
-        self.branches(yes, no, missed, known)
-    }
-
-    fn repeat(&mut self, name: &Word, first: u64, end: u64, body: &[Statement]) -> bool {
-        for number in first..end {
-            if self.too_long(name.span) && number > first {
-                break;
-            }
-            let outer = self.names.len();
-            let value = self.build.constant(number);
-            self.name(name, Meaning::Value(value, Type::Number));
-            let has_ended = self.statements(body);
-            self.names.truncate(outer);
-            if has_ended || self.is_too_long {
-                return has_ended;
-            }
-        }
-        false
-    }
-
-    fn count(&mut self, name: &Word, column: Option<&Word>, by: Option<&Expr>) {
-        let by = match by {
-            Some(by) => self.typed(by, Type::Number),
-            None => self.build.constant(1),
-        };
-        if let Some(column) = column {
-            return self.count_column(name, column, by);
-        }
-        match self.meaning(name) {
-            Some(Meaning::Counter(word)) => self.build.count(word, by),
-            Some(_) => {
-                let message = format!("`{}` is no counter", name.text);
-                let help = format!("declare it: `counter {};`", name.text);
-                self.error("no-counter", name.span, message, &help);
-            }
-            None => {}
-        }
-    }
-
-    fn set(&mut self, name: &Word, value: &Expr) {
-        if name.text == "mark" {
-            if !self.needs_packet(name.span) {
-                return;
-            }
-            let value = self.typed(value, Type::Number);
-            return self.build.set_mark(value);
-        }
-        match self.meaning(name) {
-            Some(Meaning::Word(word, kind, true)) => {
-                let value = self.typed(value, kind);
-                self.build.set_word(word, value);
-            }
-            Some(_) => {
-                let message = format!("`{}` cannot be set", name.text);
-                let help = "state words and those declared with `var` can";
-                self.error("not-settable", name.span, message, help);
-            }
-            None => {}
-        }
-    }
-
     pub(super) fn meaning(&mut self, name: &Word) -> Option<Meaning> {
         let found = self.names.iter().rev().find(|(text, _)| *text == name.text);
         if let Some((_, meaning)) = found {
@@ -600,7 +371,7 @@ impl Lower<'_> {
         self.error("absent-header", header.span, message, &help);
     }
 
-    fn field_of(&mut self, header: &Word, field: &Word) -> Option<(Present, Field)> {
+    pub(super) fn field_of(&mut self, header: &Word, field: &Word) -> Option<(Present, Field)> {
         if !self.needs_packet(header.span) {
             return None;
         }
@@ -612,139 +383,6 @@ impl Lower<'_> {
         };
         Some((at, known))
     }
-
-    pub(super) fn typed(&mut self, expr: &Expr, wanted: Type) -> Value {
-        let (value, kind) = self.expr(expr);
-        if kind != wanted && kind != Type::Error && wanted != Type::Error {
-            let message = format!("{} is expected, this is {}", wanted.name(), kind.name());
-            let help = if wanted == Type::Bool { "compare it: `x != 0`" } else { "use `if`" };
-            self.error("bad-type", expr.span, message, help);
-        }
-        value
-    }
-
-    /// A value and its type.
-    fn expr(&mut self, expr: &Expr) -> (Value, Type) {
-        match &expr.kind {
-            ExprKind::Number(number) => (self.build.constant(*number), Type::Number),
-            ExprKind::Bool(truth) => (self.build.constant(u64::from(*truth)), Type::Bool),
-            ExprKind::Name(name) => self.named(&Word { text: name.clone(), span: expr.span }),
-            ExprKind::Field(table, column) if self.table_of(&table.text).is_some() => {
-                self.column(table, column)
-            }
-            ExprKind::Field(header, field) => match self.field_of(header, field) {
-                Some((at, field)) => (self.field(at.base, &field), Type::Number),
-                None => self.error_value(),
-            },
-            ExprKind::Error => self.error_value(),
-            ExprKind::Call(name, argument) => {
-                let argument = self.typed(argument, Type::Number);
-                (self.call(name, argument), Type::Number)
-            }
-            ExprKind::Unary(operator, of) => match operator {
-                '!' => {
-                    let of = self.typed(of, Type::Bool);
-                    (self.with(Operator::Xor, of, 1), Type::Bool)
-                }
-                '~' => {
-                    let of = self.typed(of, Type::Number);
-                    (self.with(Operator::Xor, of, u64::MAX), Type::Number)
-                }
-                _ => {
-                    let (none, of) = (self.build.constant(0), self.typed(of, Type::Number));
-                    (self.build.binary(Operator::Sub, none, of), Type::Number)
-                }
-            },
-            ExprKind::Binary(operator, a, b) => self.binary(operator, a, b),
-        }
-    }
-
-    /// The value of an invalid expression.
-    pub(super) fn error_value(&mut self) -> (Value, Type) {
-        (self.build.constant(0), Type::Error)
-    }
-
-    fn named(&mut self, name: &Word) -> (Value, Type) {
-        let read = match name.text.as_str() {
-            "length" => Some(Computed::Length),
-            "wire_length" => Some(Computed::WireLength),
-            "now" => Some(Computed::Now),
-            "mark" => Some(Computed::Mark),
-            _ => None,
-        };
-        if let Some(read) = read {
-            if read != Computed::Now && !self.needs_packet(name.span) {
-                return self.error_value();
-            }
-            return (self.build.value(read), Type::Number);
-        }
-        match self.meaning(name) {
-            Some(Meaning::Value(value, kind)) => (value, kind),
-            Some(Meaning::Word(word, kind, _)) => (self.build.word(word), kind),
-            Some(Meaning::Counter(word)) => (self.build.word(word), Type::Number),
-            Some(Meaning::Meter(_)) => {
-                let message = format!("`{}` is a meter", name.text);
-                let help = format!("ask it: `within {} {{ ... }}`", name.text);
-                self.error("bad-type", name.span, message, &help);
-                self.error_value()
-            }
-            Some(Meaning::Table(_)) => {
-                let message = format!("`{}` is a table", name.text);
-                let help = format!("look a key up: `find {}(key) {{ ... }}`", name.text);
-                self.error("bad-type", name.span, message, &help);
-                self.error_value()
-            }
-            None => self.error_value(),
-        }
-    }
-
-    fn call(&mut self, name: &Word, argument: Value) -> Value {
-        if !FUNCTIONS.contains(&name.text.as_str()) {
-            let message = format!("there is no function `{}`", name.text);
-            self.error("unknown-name", name.span, message, "there is byte(offset)");
-            return argument;
-        }
-        if !self.needs_packet(name.span) {
-            return argument;
-        }
-        let word = self.scratch("@byte");
-        let none = self.build.constant(0);
-        self.build.set_word(word, none);
-        let mut missed = Vec::new();
-        let at = Base::behind(argument);
-        self.has(at, 1, &mut missed);
-        let byte = self.load_at(at, 0, Width::W8);
-        self.build.set_word(word, byte);
-        self.join(missed);
-        self.build.word(word)
-    }
-
-    fn binary(&mut self, operator: &str, a: &Expr, b: &Expr) -> (Value, Type) {
-        let is_turned = matches!(operator, ">" | ">=");
-        let bits = |operator| (operator, Type::Number, Type::Number);
-        let compares = |operator| (operator, Type::Number, Type::Bool);
-        let (operator, of, result) = match operator {
-            "&&" => (Operator::And, Type::Bool, Type::Bool),
-            "||" => (Operator::Or, Type::Bool, Type::Bool),
-            "==" => compares(Operator::Eq),
-            "!=" => compares(Operator::Ne),
-            "<" | ">" => compares(Operator::Lt),
-            "<=" | ">=" => compares(Operator::Le),
-            "+" => bits(Operator::Add),
-            "-" => bits(Operator::Sub),
-            "*" => bits(Operator::Mul),
-            "/" => bits(Operator::Div),
-            "%" => bits(Operator::Rem),
-            "&" => bits(Operator::And),
-            "|" => bits(Operator::Or),
-            "^" => bits(Operator::Xor),
-            "<<" => bits(Operator::Shl),
-            _ => bits(Operator::Shr),
-        };
-        let (a, b) = (self.typed(a, of), self.typed(b, of));
-        let (a, b) = if is_turned { (b, a) } else { (a, b) };
-        (self.build.binary(operator, a, b), result)
-    }
 }
 
 /// The number that a value of a key is to a program.
@@ -754,28 +392,5 @@ pub(super) fn number_of(value: &Written) -> u64 {
         Written::Integer(integer) => integer.cast_unsigned(),
         Written::Text(text) => address(text).unwrap_or(0),
         Written::Double(_) | Written::List(_) => 0,
-    }
-}
-
-fn span_of(statement: &Statement) -> Span {
-    match statement {
-        Statement::Let(word, _)
-        | Statement::Var(word, _)
-        | Statement::Set(word, _)
-        | Statement::Assign { field: word, .. }
-        | Statement::When(word, ..)
-        | Statement::For(word, ..)
-        | Statement::Count(word, ..)
-        | Statement::Find(word, ..)
-        | Statement::Delete(word)
-        | Statement::Refresh(word)
-        | Statement::Within(word, ..)
-        | Statement::Clone(word)
-        | Statement::Strip(word)
-        | Statement::Send(word)
-        | Statement::Drop(word) => word.span,
-        Statement::If(condition, ..) => condition.span,
-        Statement::Insert(insert) => insert.table.span,
-        Statement::Prepend(headers) => headers[0].span,
     }
 }

@@ -10,7 +10,7 @@
 //! | [`ast`] | the tree |
 //! | `address` | addresses in texts |
 //! | [`headers`] | the fields of headers |
-//! | `lower` | from the tree to a kernel |
+//! | `lower`, `statements`, `expressions` | from the tree to a kernel |
 //! | `names` | the meaning of names |
 //! | `locate` | finds headers in a packet |
 //! | `tables` | declares tables, looks keys up, changes entries |
@@ -26,11 +26,13 @@ pub mod app;
 mod assign;
 pub mod ast;
 mod declared;
+mod expressions;
 pub mod headers;
 mod locate;
 pub mod lower;
 mod meters;
 mod names;
 mod reshape;
+mod statements;
 mod tables;
 mod tunnels;

@@ -71,7 +71,7 @@ pub(super) struct FoundEntry {
     pub is_gone: bool,
 }
 
-/// A place in the packet: this many bytes behind a value, or from the first on.
+/// A place in the packet: this many bytes after a value, or from the first on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Base {
     pub value: Option<Value>,
@@ -97,7 +97,7 @@ pub(super) struct Present {
     pub base: Base,
     /// Where what it carries begins, if that is known.
     pub next: Option<Base>,
-    /// The protocol behind an IPv6 header and its extension headers.
+    /// The protocol after an IPv6 header and its extension headers.
     pub protocol: Option<Value>,
     /// The header whose checksum covers it.
     pub covered_by: Option<(Header, Base)>,

@@ -11,7 +11,7 @@ use super::flow::OpenPorts;
 pub(super) struct Backlog {
     first: Option<Packet>,
     first_input: u16,
-    /// Packets behind the first, with the numbers of their inputs.
+    /// Packets after the first, with the numbers of their inputs.
     rest: VecDeque<(Packet, u16)>,
     /// Further ports opened by the instance.
     pub(super) further_ports: Vec<OpenPorts>,

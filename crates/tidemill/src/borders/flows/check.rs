@@ -95,7 +95,7 @@ impl Program {
         };
         if let Some(offer) = tree.offers.first() {
             let message =
-                format!("`{component}` offers `{}`, and nobody asks for it", offer.name.text);
+                format!("`{component}` offers `{}`, which nothing requires", offer.name.text);
             let help = format!("`{name}` makes components that offer nothing");
             return Err(Box::new(error(message).label(offer.span, "offered here").help(help)));
         }

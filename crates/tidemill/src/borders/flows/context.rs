@@ -147,7 +147,7 @@ impl FlowContext<'_> {
         *waiting += table.waiting(at);
         match (found, stage) {
             (Some(packet), _) => self.give(at, name, packet),
-            (None, Stage::Ends | Stage::Failed) => self.worker.finish(name),
+            (None, Stage::Idle | Stage::Ends | Stage::Failed) => self.worker.finish(name),
             (None, Stage::Lives) => table.set_ports(at, OpenPorts { is_waiting: true, ..ports }),
         }
     }
@@ -186,9 +186,10 @@ impl FlowContext<'_> {
         self.flows.table.close(at, name);
     }
 
-    /// Asks an instance to end. It sees FINISH once it has taken its queued packets.
-    pub(super) fn end(&mut self, at: u32) {
-        self.leave(at, Stage::Ends);
+    /// Asks an instance to end: `stage` says why. It sees FINISH once it has taken its queued
+    /// packets.
+    pub(super) fn end(&mut self, at: u32, stage: Stage) {
+        self.leave(at, stage);
         let Some(flow) = self.flows.table.get(at) else { return };
         self.worker.dismiss(flow.instance);
         if self.flows.table.waiting(at) == 0 {
@@ -205,6 +206,9 @@ impl FlowContext<'_> {
 
     /// An instance has failed: drops its queued packets.
     pub(super) fn failed(&mut self, at: u32) {
+        if self.flows.table.get(at).is_some_and(|flow| flow.stage == Stage::Failed) {
+            return;
+        }
         self.leave(at, Stage::Failed);
         let Flows { apps, table, waiting, .. } = &mut *self.flows;
         let Some(flow) = table.get(at) else { return };
@@ -229,7 +233,7 @@ impl FlowContext<'_> {
     /// An instance has ended. Packets queued for one that returned go to a new instance, unless it
     /// received none: then the next would do no better.
     pub(super) fn gone(&mut self, at: u32) {
-        let was = self.flows.table.get(at).map(|flow| flow.stage);
+        let Some(was) = self.flows.table.get(at).map(|flow| flow.stage) else { return };
         self.leave(at, Stage::Ends);
         let backlog = self.flows.table.take_backlog(at);
         let Some(flow) = self.flows.table.remove(at) else { return };
@@ -238,10 +242,8 @@ impl FlowContext<'_> {
         let here = &mut self.flows.apps[usize::from(flow.app)];
         here.count -= 1;
         here.counters.alive.set(here.count as u64);
-        if was == Some(Stage::Lives) {
-            here.counters.ended.add(1);
-        }
-        let goes_on = flow.has_received() && !self.flows.is_ending && was != Some(Stage::Failed);
+        here.counters.ended_as(was);
+        let goes_on = flow.has_received() && !self.flows.is_ending && was != Stage::Failed;
         while let Some((packet, input)) = backlog.pop() {
             match goes_on {
                 true => {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use tidemill_stat::{Counter, Registry};
 
+use super::flow::Stage;
+
 macro_rules! counters {
     ($($(#[$doc:meta])* $field:ident,)+) => {
         /// `border/<app>/taken` and so on. Packets taken are those received, dropped and queued.
@@ -41,7 +43,7 @@ counters! {
     flows,
     /// Current instances.
     alive,
-    /// Instances asked to end as they were idle.
+    /// Instances that ended as they were idle.
     ended_idle,
     /// Instances that ended otherwise: by returning, or with the graph.
     ended,
@@ -59,6 +61,18 @@ counters! {
     dropped_ended,
     /// Packets queued for an instance that failed.
     dropped_failed,
+}
+
+impl Counters {
+    /// Counts an instance that is gone once, by the stage in which it was. That it failed has been
+    /// counted.
+    pub(super) fn ended_as(&self, stage: Stage) {
+        match stage {
+            Stage::Lives | Stage::Ends => self.ended.add(1),
+            Stage::Idle => self.ended_idle.add(1),
+            Stage::Failed => {}
+        }
+    }
 }
 
 /// The counters of an app, summed over all nodes and their lives.

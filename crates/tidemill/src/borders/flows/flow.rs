@@ -36,7 +36,9 @@ pub(super) struct OpenPorts {
 pub(super) enum Stage {
     /// It gets the packets of its flow.
     Lives,
-    /// It was asked to end.
+    /// It was asked to end, as it had no packet for long.
+    Idle,
+    /// It was asked to end with the program.
     Ends,
     /// It has failed.
     Failed,

@@ -246,8 +246,7 @@ fn end_idle(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
             if due_ns.is_none_or(|due_ns| due_ns > context.now_ns) {
                 return;
             }
-            context.flows.apps[number].counters.ended_idle.add(1);
-            context.end(oldest);
+            context.end(oldest, Stage::Idle);
         }
     });
     arm(machine, events);
@@ -282,10 +281,8 @@ fn end_some(machine: &mut Machine, events: &mut Loop<Machine>) {
         let some = context.flows.next_to_end..all.min(context.flows.next_to_end + ENDS as u32);
         context.flows.next_to_end = some.end;
         for number in some.clone() {
-            let stage = context.flows.table.get(number).map(|flow| (flow.stage, flow.app));
-            if let Some((Stage::Lives, app)) = stage {
-                context.flows.apps[usize::from(app)].counters.ended.add(1);
-                context.end(number);
+            if context.flows.table.get(number).is_some_and(|flow| flow.stage == Stage::Lives) {
+                context.end(number, Stage::Ends);
             }
         }
         some.end < all
@@ -329,6 +326,7 @@ pub(crate) fn clear(machine: &mut Machine) {
         app.index = table::Index::new();
         app.count = 0;
         app.counters.alive.set(0);
+        app.counters.ended_as(flow.stage);
         app.counters.dropped_ended.add(waiting as u64);
     }
     for arrival in flows.arrivals.drain(..) {

@@ -125,26 +125,27 @@ impl Program {
         for written in self.written_rules() {
             match self.rules_border(&written) {
                 Ok(border) => checked.extend(border),
-                Err(error) => found.push(error),
+                Err(mut errors) => found.append(&mut errors),
             }
         }
         self.borders.rules = checked;
         self.diagnostics.extend(found);
     }
 
-    fn rules_border(&self, written: &Written<'_>) -> Result<Option<RulesBorder>, Diagnostic> {
+    /// A border, or the errors of all its messages.
+    fn rules_border(&self, written: &Written<'_>) -> Result<Option<RulesBorder>, Vec<Diagnostic>> {
         let name = written.name();
         if !self.kinds.has(FileKind::Rules) {
             let message = format!("`{name}` leads to the rules of the program, which has none");
             let help = "add a file of rules to the program";
-            return Err(written.error(None, message).help(help));
+            return Err(vec![written.error(None, message).help(help)]);
         }
         form::check(written.interface).map_err(|(id, message)| {
-            written.error(id, message).help(format!("the form is {}", form::FORM))
+            vec![written.error(id, message).help(format!("the form is {}", form::FORM))]
         })?;
         let Some(rules) = &self.rules.program else { return Ok(None) };
         let messages = written.interface.messages.iter_enumerated();
-        let meanings = messages.map(|(id, message)| {
+        let meaning = |(id, message): (MessageId, &ir::Message)| {
             Ok(match (message.direction, message.name.as_str()) {
                 (Direction::In, NEXT) => Meaning::Next,
                 (Direction::Out, TAKEN) => Meaning::Taken,
@@ -152,8 +153,18 @@ impl Program {
                 (Direction::In, _) => Meaning::Put(self.relation_of(rules, written, id)?),
                 (Direction::Out, _) => Meaning::Change(self.relation_of(rules, written, id)?),
             })
-        });
-        let messages = meanings.collect::<Result<Vec<_>, Diagnostic>>()?;
+        };
+        let (mut all, mut found) = (Vec::new(), Vec::new());
+        for message in messages {
+            match meaning(message) {
+                Ok(meaning) => all.push(meaning),
+                Err(error) => found.push(error),
+            }
+        }
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let messages = all;
         Ok(Some(RulesBorder { interface: name.to_owned(), messages }))
     }
 

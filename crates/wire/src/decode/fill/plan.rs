@@ -18,7 +18,7 @@ pub(super) enum Op {
     Bool,
     Zigzag32,
     Zigzag64,
-    /// A varint that must be in [`Step::first`] and the [`Step::span`] numbers behind it.
+    /// A varint that must be in [`Step::first`] and the [`Step::span`] numbers after it.
     Closed,
     Fixed32,
     Fixed64,
@@ -64,7 +64,7 @@ pub(super) struct Step {
     pub(super) span: u32,
 }
 
-/// A step without a tag: behind the last, and for fields that are left to the walk.
+/// A step without a tag: after the last, and for fields that are left to the walk.
 const NOWHERE: Step = Step {
     tag: 0,
     other: 0,

@@ -203,7 +203,7 @@ impl Filler<'_> {
                     let Some(mut view) = View::of(text) else { break };
                     if COPIES {
                         let room = have - after >= COPIED_BYTES;
-                        // SAFETY: `room` says whether `COPIED_BYTES` bytes can be read behind the
+                        // SAFETY: `room` says whether `COPIED_BYTES` bytes can be read after the
                         // text.
                         let Some(copy) = (unsafe { copied(memory, text, room) }) else { break };
                         view.start = copy;
@@ -392,14 +392,14 @@ unsafe fn sub(record: Record, arena: &mut Arena, step: &Step) -> Option<Record> 
 /// A copy of a text, short ones in pieces.
 ///
 /// # Safety
-/// With `room`, [`COPIED_BYTES`] more can be read behind it.
+/// With `room`, [`COPIED_BYTES`] more can be read after it.
 #[inline(always)]
 unsafe fn copied(arena: &mut Arena, text: &[u8], room: bool) -> Option<*const u8> {
     let copy = arena.alloc(text.len())?;
     if room && text.len() <= 4 * COPIED_BYTES {
         let mut at = 0;
         while at < text.len() {
-            // SAFETY: the last piece ends at most one piece behind the text; the arena has spare
+            // SAFETY: the last piece ends at most one piece after the text; the arena has spare
             // bytes behind each chunk, and what lies behind the copy is not given away yet.
             unsafe {
                 let piece = text.as_ptr().add(at).cast::<[u8; COPIED_BYTES]>().read_unaligned();

@@ -94,7 +94,7 @@ impl Context {
         }
     }
 
-    /// The address of a place of the input, or of one behind it.
+    /// The address of a place of the input, or of one after it.
     #[inline(always)]
     pub(super) fn address(&self, place: usize) -> usize {
         self.base.wrapping_add(place)
@@ -141,7 +141,7 @@ pub(super) const FRAME_ENTRY: i32 = offset_of!(Frame, entry) as i32;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(super) enum Exit {
-    /// At a field, or the end of a message, that it does not cover, or behind the safe zone.
+    /// At a field, or the end of a message, that it does not cover, or after the safe zone.
     AtField = 0,
     /// The sink stopped at a field.
     Stopped = 1,

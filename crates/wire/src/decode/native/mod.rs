@@ -9,18 +9,18 @@
 //! ```
 //! A type and all types inside are in one function, and all jumps inside it: a sub-message is
 //! jumped to, its end jumps back, where to is known if only one field leads there, and in a frame
-//! else. Behind each field the few tags that probably follow are compared first, one by one. What
+//! else. After each field the few tags that probably follow are compared first, one by one. What
 //! is rare is not in the code at all: it leaves, at the tag of the field, and the table decoder
 //! reads that one field and finds what is wrong, if anything is. So both give the same errors by
 //! construction, and no error is carried through registers, no signal and no system call is in the
 //! loop.
 //!
 //! What happens with a value is a *target*'s: `sink_calls` calls the methods of a sink, `records`
-//! stores into a message in memory. The end of a message is not looked for behind each field: the
-//! bytes of the next tag are compared at once, and a value has no room behind the end, which is
+//! stores into a message in memory. The end of a message is not looked for after each field: the
+//! bytes of the next tag are compared at once, and a value has no room after the end, which is
 //! found then.
 //!
-//! The code reads words that begin inside the input and may end up to [`SLACK`] bytes behind it,
+//! The code reads words that begin inside the input and may end up to [`SLACK`] bytes after it,
 //! never over the end of a page; it uses no bit from there.
 
 mod background;
@@ -228,7 +228,7 @@ impl Native {
     }
 }
 
-/// The number of bytes that can be read behind the end of a piece without touching another page.
+/// The number of bytes that can be read after the end of a piece without touching another page.
 const PAGE_BYTES: usize = 4096;
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {

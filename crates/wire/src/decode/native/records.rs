@@ -265,7 +265,7 @@ impl Records<'_> {
         }
     }
 
-    /// A value of a single field, or the next of a list; `put` stores it behind an address.
+    /// A value of a single field, or the next of a list; `put` stores it after an address.
     fn keep(
         &self,
         writer: &mut Writer<'_, '_>,

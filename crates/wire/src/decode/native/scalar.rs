@@ -34,7 +34,7 @@ enum Need {
 }
 
 impl Writer<'_, '_> {
-    /// Writes the reading of a field whose tag is at `pos`, and advances `pos` behind it.
+    /// Writes the reading of a field whose tag is at `pos`, and advances `pos` after it.
     pub(super) fn one(&mut self, place: u32, entry: &Entry, tag: TagBytes) {
         let wire_type = entry.single_tag() & 7;
         if wire_type == WireType::Length as u32 {
@@ -265,7 +265,7 @@ impl Writer<'_, '_> {
         value
     }
 
-    /// The length behind a tag, and the start of the content; lengths of 2^32 and more exit.
+    /// The length after a tag, and the start of the content; lengths of 2^32 and more exit.
     pub(super) fn length(&mut self, pos: Value, tag_bytes: i64) -> (Value, Value) {
         let start = self.body.ins().iadd_imm_u(pos, tag_bytes);
         let (length, body) = self.varint(start, Need::Value);
@@ -302,7 +302,7 @@ impl Writer<'_, '_> {
         let short = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, length, 8);
         self.body.ins().brif(short, some, &[], two, &[]);
         self.body.switch_to_block(some);
-        // The bytes behind the string are shifted out. Of an empty string nothing is shifted out,
+        // The bytes after the string are shifted out. Of an empty string nothing is shifted out,
         // so it takes the call if one of those bytes has a top bit.
         let word = self.load(types::I64, at, 0);
         let bits = self.body.ins().ishl_imm_u(length, 3);

@@ -78,7 +78,7 @@ impl Decoder<'_> {
     ) -> bool {
         let Some((unit, root)) = native.whole(message) else { return false };
         let behind = (input.as_ptr().addr() + input.len()) % PAGE_BYTES;
-        // The code reads words that may end behind the input, but not on another page.
+        // The code reads words that may end after the input, but not on another page.
         let on_page = behind > 0 && behind + SLACK <= PAGE_BYTES;
         // It reads a tag before it checks the end, so empty input is excluded.
         if !(on_page && !input.is_empty() && input.len() <= self.bytes_max) {

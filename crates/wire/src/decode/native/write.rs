@@ -26,7 +26,7 @@ use super::writer::{EntryBlocks, Helpers, ListExit, NodeBlocks, Target, Writer};
 use crate::message::layout::PRESENCE_OFFSET;
 use crate::schema::Schema;
 
-/// The number of entries behind a field whose tags are compared one by one before all are searched:
+/// The number of entries after a field whose tags are compared one by one before all are searched:
 /// few fields in a row are left out.
 const AHEAD: u32 = 4;
 
@@ -323,7 +323,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.switch_to_block(next);
     }
 
-    /// The same, if `end` is behind the limit.
+    /// The same, if `end` is after the limit.
     pub(super) fn leave_behind(&mut self, end: Value) {
         let limit = self.limit();
         let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, end, limit);
@@ -586,7 +586,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.switch_to_block(own.back);
         self.back(&entry);
         self.body.ins().jump(own.after, &[]);
-        // The next tag is compared before the end is checked: behind the end no value fits, so a
+        // The next tag is compared before the end is checked: after the end no value fits, so a
         // chance match there still reaches the edge.
         self.body.switch_to_block(own.after);
         if entry.repeated && entry.tag == entry.single_tag() {
@@ -596,7 +596,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.ins().jump(blocks.dispatch, &[]);
     }
 
-    /// Jumps to one of the next few entries from `place` on, or the end of the group behind them.
+    /// Jumps to one of the next few entries from `place` on, or the end of the group after them.
     fn expect_one_of(&mut self, place: u32, node: &Node, blocks: NodeBlocks) {
         let ahead = place + AHEAD;
         for next in place..ahead.min(node.entries.1) {

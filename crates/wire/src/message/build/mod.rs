@@ -249,7 +249,7 @@ impl<'m, K> Builder<'m, K> {
             self.text.capacity = capacity;
         }
         let end = self.text.view.start.cast_mut().wrapping_add(view.len as usize);
-        // SAFETY: behind the pieces so far there is room for this one.
+        // SAFETY: after the pieces so far there is room for this one.
         unsafe { end.copy_from_nonoverlapping(piece.as_ptr(), piece.len()) };
         self.text.view.len = new_len;
         Ok(())

@@ -36,7 +36,7 @@ impl Check<'_> {
             // The parts of a map's entry have the features of the map.
             if closed && (implicit || proto3 && !field.is_extension()) {
                 let text = format!(
-                    "enum `{}` is closed: a field that does not tell absence cannot hold it",
+                    "enum `{}` is closed: a field without presence cannot hold it",
                     found.full_name
                 );
                 self.error("closed-enum", (field.file, field.place, Part::Type), text);
@@ -111,7 +111,7 @@ impl Check<'_> {
             && field.oneof.is_none()
             && !field.is_extension()
         {
-            let text = format!("field `{name}` has a default and does not tell absence");
+            let text = format!("field `{name}` has a default but no presence");
             self.error("default", at, text);
             self.help("set `features.field_presence = EXPLICIT`");
         }

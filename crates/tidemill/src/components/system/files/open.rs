@@ -134,7 +134,9 @@ impl Open {
             self.is_unwritten = true;
         }
         self.buffer.extend_from_slice(bytes);
-        self.position = self.position.saturating_add(bytes.len() as u64);
+        // Positions are numbers of components.
+        let end = self.position.saturating_add(bytes.len() as u64);
+        self.position = end.min(i64::MAX.cast_unsigned());
     }
 
     /// The buffered bytes from the position on; reads some if there are none.

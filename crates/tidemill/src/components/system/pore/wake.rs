@@ -162,7 +162,7 @@ fn settle(world: &mut Machine, lp: &mut Loop<Machine>) {
     }
 }
 
-/// Keeps the loop awake: armed pores are checked again in a turn behind all pending events.
+/// Keeps the loop awake: armed pores are checked again in a turn after all pending events.
 fn go_on(world: &mut Machine, lp: &mut Loop<Machine>) {
     let wake = &mut world.node.systems.pores.wake;
     if wake.armed.is_empty() || wake.is_scheduled {

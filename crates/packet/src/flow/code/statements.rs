@@ -1,0 +1,260 @@
+//! Statements: from the tree to blocks of the kernel.
+
+use tidemill_diag::Span;
+
+use super::ast::{Expr, Statement, Word};
+use super::lower::{Lower, STEPS_MAX};
+use super::names::{Known, Meaning, Type};
+use crate::app::Direction;
+use crate::kernel::BlockId;
+
+impl Lower<'_> {
+    /// Statements with names of their own; returns whether all ways end in a verdict.
+    pub(super) fn statements(&mut self, statements: &[Statement]) -> bool {
+        let outer = self.names.len();
+        let mut has_ended = false;
+        for statement in statements {
+            if has_ended {
+                let span = span_of(statement);
+                let message = "no packet comes here".to_owned();
+                self.error(
+                    "unreachable",
+                    span,
+                    message,
+                    "what stands before has sent or dropped it",
+                );
+                break;
+            }
+            // What follows is checked all the same.
+            self.too_long(span_of(statement));
+            has_ended = self.statement(statement);
+        }
+        self.names.truncate(outer);
+        has_ended
+    }
+
+    /// Whether there are too many steps to continue, which is reported once.
+    fn too_long(&mut self, span: Span) -> bool {
+        let is_too_long = self.build.steps() > STEPS_MAX;
+        if is_too_long && !std::mem::replace(&mut self.is_too_long, true) {
+            let message = format!("the program has more than {STEPS_MAX} steps");
+            self.error("too-many-steps", span, message, "loops are unrolled: shorten them");
+        }
+        is_too_long
+    }
+
+    fn statement(&mut self, statement: &Statement) -> bool {
+        match statement {
+            Statement::Let(name, value) => {
+                let (value, kind) = self.expr(value);
+                self.name(name, Meaning::Value(value, kind));
+            }
+            Statement::Var(name, value) => {
+                let (value, kind) = self.expr(value);
+                let word = self.build.state(&format!("@{}", name.text), 0);
+                self.build.set_word(word, value);
+                self.name(name, Meaning::Word(word, kind, true));
+            }
+            Statement::Set(name, value) => self.set(name, value),
+            Statement::Assign { is_raw, header, field, value }
+                if self.table_of(&header.text).is_some() =>
+            {
+                self.set_column(header, field, value, *is_raw);
+            }
+            Statement::Assign { is_raw, header, field, value } => {
+                let value = self.typed(value, Type::Number);
+                if let Some((at, field)) = self.field_of(header, field) {
+                    self.assign(at, &field, value, *is_raw);
+                }
+            }
+            Statement::If(condition, yes, no) => {
+                let value = self.typed(condition, Type::Bool);
+                let (mut missed, known) = (Vec::new(), self.known());
+                self.guard(value, &mut missed);
+                return self.branches(yes, no, missed, known);
+            }
+            Statement::When(header, yes, no) => return self.when(header, yes, no),
+            Statement::For(name, first, end, body) => return self.repeat(name, *first, *end, body),
+            Statement::Find(table, key, yes, no) => return self.find(table, key, yes, no),
+            Statement::Insert(insert) => return self.insert(insert),
+            Statement::Within(meter, by, yes, no) => {
+                return self.within(meter, by.as_ref(), yes, no);
+            }
+            Statement::Strip(header) => self.strip(header),
+            Statement::Prepend(headers) => self.prepend(headers),
+            Statement::Clone(port) => {
+                if self.needs_packet(port.span) {
+                    let port = self.port(port, Direction::Output);
+                    self.build.clone_to(port);
+                }
+            }
+            Statement::Delete(table) => self.delete(table),
+            Statement::Refresh(table) => self.refresh(table),
+            Statement::Count(name, column, by) => self.count(name, column.as_ref(), by.as_ref()),
+            Statement::Send(port) => {
+                if !self.needs_packet(port.span) {
+                    self.build.take();
+                    return true;
+                }
+                let port = self.port(port, Direction::Output);
+                self.build.emit(port);
+                return true;
+            }
+            Statement::Drop(reason) => {
+                if !self.needs_packet(reason.span) {
+                    self.build.take();
+                    return true;
+                }
+                let reason = self.reason(&reason.text);
+                self.build.drop(reason);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The facts about the packet and tables.
+    pub(super) fn known(&self) -> Known {
+        Known { present: self.present.clone(), entries: self.found_entries.clone() }
+    }
+
+    /// What follows a condition: this block, and those that missed it, where no more is known than
+    /// `known`.
+    pub(super) fn branches(
+        &mut self,
+        yes: &[Statement],
+        no: &[Statement],
+        missed: Vec<BlockId>,
+        known: Known,
+    ) -> bool {
+        let (mut open, mut gone, mut moved) = (Vec::new(), Vec::new(), Vec::new());
+        let (entries, present) = (known.entries.len(), known.present.len());
+        if !self.statements(yes) {
+            open.push(self.here);
+            gone.extend(self.found_entries[..entries].iter().map(|entry| entry.is_gone));
+            moved.extend(self.present[..present].iter().map(|present| present.is_gone));
+        }
+        self.present.clone_from(&known.present);
+        self.found_entries.clone_from(&known.entries);
+        let other = self.build.block();
+        for block in missed {
+            self.build.at(block);
+            self.build.jump(other);
+        }
+        self.at(other);
+        if self.statements(no) {
+            self.found_entries = known.entries;
+            self.present = known.present;
+        } else {
+            open.push(self.here);
+        }
+        // An entry that one branch has removed may be gone.
+        for (entry, gone) in self.found_entries.iter_mut().zip(gone) {
+            entry.is_gone |= gone;
+        }
+        self.present.truncate(present);
+        for (present, gone) in self.present.iter_mut().zip(moved) {
+            present.is_gone |= gone;
+        }
+        let Some(last) = open.pop() else { return true };
+        self.at(last);
+        self.join(open);
+        false
+    }
+
+    fn when(&mut self, word: &Word, yes: &[Statement], no: &[Statement]) -> bool {
+        if !self.needs_packet(word.span) {
+            return false;
+        }
+        let Some(header) = self.header(word) else { return false };
+        let (mut missed, known) = (Vec::new(), self.known());
+        let found = self.locate(header, &mut missed);
+        self.present.push(found);
+        if missed.is_empty() {
+            // It was there already: no packet goes the other way.
+            missed.push(self.build.block());
+        }
+        self.branches(yes, no, missed, known)
+    }
+
+    fn repeat(&mut self, name: &Word, first: u64, end: u64, body: &[Statement]) -> bool {
+        for number in first..end {
+            if self.too_long(name.span) && number > first {
+                break;
+            }
+            let outer = self.names.len();
+            let value = self.build.constant(number);
+            self.name(name, Meaning::Value(value, Type::Number));
+            let has_ended = self.statements(body);
+            self.names.truncate(outer);
+            if has_ended || self.is_too_long {
+                return has_ended;
+            }
+        }
+        false
+    }
+
+    fn count(&mut self, name: &Word, column: Option<&Word>, by: Option<&Expr>) {
+        let by = match by {
+            Some(by) => self.typed(by, Type::Number),
+            None => self.build.constant(1),
+        };
+        if let Some(column) = column {
+            return self.count_column(name, column, by);
+        }
+        match self.meaning(name) {
+            Some(Meaning::Counter(word)) => self.build.count(word, by),
+            Some(_) => {
+                let message = format!("`{}` is no counter", name.text);
+                let help = format!("declare it: `counter {};`", name.text);
+                self.error("no-counter", name.span, message, &help);
+            }
+            None => {}
+        }
+    }
+
+    fn set(&mut self, name: &Word, value: &Expr) {
+        if name.text == "mark" {
+            if !self.needs_packet(name.span) {
+                return;
+            }
+            let value = self.typed(value, Type::Number);
+            return self.build.set_mark(value);
+        }
+        match self.meaning(name) {
+            Some(Meaning::Word(word, kind, true)) => {
+                let value = self.typed(value, kind);
+                self.build.set_word(word, value);
+            }
+            Some(_) => {
+                let message = format!("`{}` cannot be set", name.text);
+                let help = "state words and those declared with `var` can";
+                self.error("not-settable", name.span, message, help);
+            }
+            None => {}
+        }
+    }
+}
+
+fn span_of(statement: &Statement) -> Span {
+    match statement {
+        Statement::Let(word, _)
+        | Statement::Var(word, _)
+        | Statement::Set(word, _)
+        | Statement::Assign { field: word, .. }
+        | Statement::When(word, ..)
+        | Statement::For(word, ..)
+        | Statement::Count(word, ..)
+        | Statement::Find(word, ..)
+        | Statement::Delete(word)
+        | Statement::Refresh(word)
+        | Statement::Within(word, ..)
+        | Statement::Clone(word)
+        | Statement::Strip(word)
+        | Statement::Send(word)
+        | Statement::Drop(word) => word.span,
+        Statement::If(condition, ..) => condition.span,
+        Statement::Insert(insert) => insert.table.span,
+        Statement::Prepend(headers) => headers[0].span,
+    }
+}

@@ -1,0 +1,137 @@
+//! Expressions of kernels: from tokens to a tree.
+
+use super::code::address::address;
+use super::code::ast::{Expr, ExprKind};
+use super::lex::TokenKind;
+use super::literal::Literal;
+use super::parse::Parser;
+
+/// Parts of an expression.
+const PARTS_MAX: u32 = 200;
+
+/// Binary operators, and how tightly they bind.
+const OPERATORS: [(&str, u32); 18] = [
+    ("||", 1),
+    ("&&", 2),
+    ("==", 3),
+    ("!=", 3),
+    ("<=", 3),
+    (">=", 3),
+    ("<", 3),
+    (">", 3),
+    ("|", 4),
+    ("^", 5),
+    ("&", 6),
+    ("<<", 7),
+    (">>", 7),
+    ("+", 8),
+    ("-", 8),
+    ("*", 9),
+    ("/", 9),
+    ("%", 9),
+];
+
+impl Parser<'_> {
+    pub(super) fn expr(&mut self) -> Option<Expr> {
+        let mut parts = PARTS_MAX;
+        self.operators(0, &mut parts)
+    }
+
+    fn spend(&mut self, parts: &mut u32) -> Option<()> {
+        if *parts == 0 {
+            self.expected("a shorter expression", "name a part of it with `let`");
+            return None;
+        }
+        *parts -= 1;
+        Some(())
+    }
+
+    fn operator(&self) -> Option<(&'static str, u32)> {
+        let text = match *self.kind() {
+            TokenKind::Operator(text) => text,
+            TokenKind::Mark(_) => self.source(),
+            // `a -1` is a difference.
+            TokenKind::Integer(_) | TokenKind::Double(_) if self.source().starts_with('-') => "-",
+            _ => return None,
+        };
+        OPERATORS.iter().find(|(operator, _)| *operator == text).copied()
+    }
+
+    fn operators(&mut self, least: u32, parts: &mut u32) -> Option<Expr> {
+        let mut left = self.operand(parts)?;
+        while let Some((operator, binds)) = self.operator().filter(|(_, binds)| *binds > least) {
+            self.spend(parts)?;
+            let at = self.at;
+            match self.tokens[at].kind {
+                TokenKind::Integer(number) => {
+                    self.tokens[at].kind = TokenKind::Integer(-number);
+                    self.tokens[at].start += 1;
+                }
+                _ => self.advance(),
+            }
+            let right = self.operators(binds, parts)?;
+            let span = left.span.to(right.span);
+            let kind = ExprKind::Binary(operator, Box::new(left), Box::new(right));
+            left = Expr { kind, span };
+        }
+        Some(left)
+    }
+
+    fn literal_kind(&mut self, literal: &Literal) -> Option<ExprKind> {
+        match literal {
+            // A negative one is taken modulo 2^64.
+            Literal::Integer(number) => return Some(ExprKind::Number(*number as u64)),
+            Literal::Bool(truth) => return Some(ExprKind::Bool(*truth)),
+            Literal::Text(text) => {
+                if let Some(number) = address(text) {
+                    return Some(ExprKind::Number(number));
+                }
+                self.expected("an address", "texts are \"10.0.0.1\" or \"02:00:00:00:00:01\"");
+            }
+            Literal::Double(_) => {
+                self.expected("an expression", "numbers of programs are whole");
+            }
+        }
+        None
+    }
+
+    fn operand(&mut self, parts: &mut u32) -> Option<Expr> {
+        self.spend(parts)?;
+        let start = self.span();
+        if let Some(literal) = self.literal() {
+            let kind = self.literal_kind(&literal)?;
+            self.advance();
+            return Some(Expr { kind, span: start });
+        }
+        let kind = match self.kind().clone() {
+            TokenKind::Mark(mark @ ('!' | '-' | '~')) => {
+                self.advance();
+                ExprKind::Unary(mark, Box::new(self.operand(parts)?))
+            }
+            TokenKind::Mark('(') => {
+                self.advance();
+                let inner = self.operators(0, parts)?;
+                self.mark(')', "close the parenthesis")?;
+                return Some(inner);
+            }
+            TokenKind::Name => {
+                let name = self.name("a name", "")?;
+                if self.takes(&TokenKind::Mark('.')) {
+                    ExprKind::Field(name, self.name("a field", "write `header.field`")?)
+                } else if self.takes(&TokenKind::Mark('(')) {
+                    let argument = self.operators(0, parts)?;
+                    self.mark(')', "close the parenthesis")?;
+                    ExprKind::Call(name, Box::new(argument))
+                } else {
+                    ExprKind::Name(name.text)
+                }
+            }
+            _ => {
+                self.expected("an expression", "a number, a name, header.field, byte(offset)");
+                return None;
+            }
+        };
+        let span = start.to(self.before());
+        Some(Expr { kind, span })
+    }
+}

@@ -12,19 +12,42 @@ use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::{env, process};
+use std::{env, fmt, process};
 
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Uid};
 use rustix::io::Errno;
+
+/// Why a folder cannot be used: it is missing and cannot be made, or others may write to it.
+#[derive(Debug)]
+pub struct PlaceError {
+    /// The folder.
+    pub path: PathBuf,
+    /// What the system reports, or what is wrong with its owner or mode.
+    pub error: io::Error,
+}
+
+impl fmt::Display for PlaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.error)
+    }
+}
+
+impl std::error::Error for PlaceError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
 
 /// The folder with a folder for each process, made if it is missing.
 ///
 /// # Errors
 /// Why there is none that only we may write to.
-pub fn base() -> Result<PathBuf, String> {
+pub fn base() -> Result<PathBuf, PlaceError> {
     let path = base_path();
-    create_private(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(path)
+    match create_private(&path) {
+        Ok(()) => Ok(path),
+        Err(error) => Err(PlaceError { path, error }),
+    }
 }
 
 /// The path of [`base`], whether it exists or not.

@@ -6,7 +6,7 @@ use crate::decode::Decoder;
 use crate::histogram::Histogram;
 use crate::layout::Shape;
 use crate::log::RingLog;
-use crate::place;
+use crate::place::{self, PlaceError};
 use crate::slots::{SlotTable, TableState};
 use crate::snapshot::Snapshot;
 use std::fmt;
@@ -29,7 +29,7 @@ impl Registry {
     pub fn open() -> Registry {
         match place::base() {
             Ok(base) => Registry::open_in(&base),
-            Err(problem) => Registry::with(None, Some(problem)),
+            Err(error) => Registry::with(None, Some(error.to_string())),
         }
     }
 
@@ -39,7 +39,10 @@ impl Registry {
         let directory = base.join(std::process::id().to_string());
         match place::create_private(&directory) {
             Ok(()) => Registry::with(Some(directory), None),
-            Err(error) => Registry::with(None, Some(format!("{}: {error}", directory.display()))),
+            Err(error) => {
+                let problem = PlaceError { path: directory, error };
+                Registry::with(None, Some(problem.to_string()))
+            }
         }
     }
 

@@ -48,7 +48,7 @@ tidemill_packet::declare! {
 pub struct Filter(Running);
 
 /// The decision graph of an expression.
-fn graph_of(config: &FilterConfig) -> Result<Graph, String> {
+fn graph_of(config: &FilterConfig) -> Result<Graph, ConfigError> {
     let mut sources = Sources::new();
     let file = sources.add("expr", &config.expr);
     let netmask = Some(config.netmask.to_bits());
@@ -58,13 +58,13 @@ fn graph_of(config: &FilterConfig) -> Result<Graph, String> {
         Some(graph) => {
             let graph = optimise(&graph);
             // Code is made of verified graphs only.
-            graph.verify()?;
+            graph.verify().map_err(|error| ConfigError::new("expr", error.to_string()))?;
             Ok(graph)
         }
         None => {
             let found: Vec<String> =
                 diagnostics.iter().map(|diagnostic| diagnostic.message.clone()).collect();
-            Err(found.join("; "))
+            Err(ConfigError::new("expr", found.join("; ")))
         }
     }
 }
@@ -100,7 +100,7 @@ impl Test for Matches {
 
 impl Filter {
     fn running(config: FilterConfig) -> Result<Running, Fault> {
-        let graph = graph_of(&config).map_err(Fault::new)?;
+        let graph = graph_of(&config).map_err(|error| Fault::new(error.message))?;
         let mut kernel = Builder::new("Filter");
         let matched = kernel.counter("matched");
         let not_matched = kernel.reason("not_matched");
@@ -128,7 +128,7 @@ impl Filter {
 
 impl App for Filter {
     fn validate(config: &FilterConfig) -> Result<(), ConfigError> {
-        graph_of(config).map(|_| ()).map_err(|message| ConfigError::new("expr", message))
+        graph_of(config).map(|_| ())
     }
 
     fn new(config: FilterConfig, _: &mut Start) -> Result<Filter, Fault> {

@@ -13,6 +13,7 @@
 //!
 //! So `6000-6008` is a name, and `len-14` is one too.
 
+use std::fmt;
 use std::net::Ipv6Addr;
 
 use tidemill_diag::text::Cursor;
@@ -207,15 +208,15 @@ impl Lexer<'_> {
         } else if let Some(found) = spelled(text) {
             found
         } else if let Some((sign, kind)) = sign(text) {
-            (sign.len(), kind)
+            (sign.len(), Ok(kind))
         } else {
             self.stray(first);
             return true;
         };
         self.cursor.skip(length);
         let span = self.cursor.span_since(self.file, start);
-        let kind = kind.unwrap_or_else(|message| {
-            self.diagnostics.push(Diagnostic::error("bad-number", span, message));
+        let kind = kind.unwrap_or_else(|error| {
+            self.diagnostics.push(Diagnostic::error("bad-number", span, error.to_string()));
             TokenKind::Number(0)
         });
         self.tokens.push(Token { kind, span });
@@ -239,14 +240,34 @@ impl Lexer<'_> {
     }
 }
 
-type Found = (usize, Result<TokenKind, String>);
+/// Why a token has no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum TokenError {
+    NoName,
+    NotOctal,
+    TooLarge,
+    NoAddress,
+}
+
+impl fmt::Display for TokenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TokenError::NoName => "a backslash needs a name behind it",
+            TokenError::NotOctal => "a number that begins with 0 is octal: its digits are 0 to 7",
+            TokenError::TooLarge => "the number does not fit 32 bits",
+            TokenError::NoAddress => "the numbers of an IPv4 address are 0 to 255",
+        })
+    }
+}
+
+type Found = (usize, Result<TokenKind, TokenError>);
 
 /// A name after a backslash.
 fn escaped(text: &str) -> Found {
     let length = run(&text[1..], |byte| !byte.is_ascii_whitespace() && !b"!()".contains(&byte));
     let name = text[1..1 + length].to_owned();
     let kind = match length {
-        0 => Err("a backslash needs a name after it".to_owned()),
+        0 => Err(TokenError::NoName),
         _ => Ok(TokenKind::Name(name)),
     };
     (1 + length, kind)
@@ -255,7 +276,7 @@ fn escaped(text: &str) -> Found {
 /// The longest of what begins with a letter, a digit or a colon.
 fn spelled(text: &str) -> Option<Found> {
     let mut best: Option<Found> = None;
-    let mut offer = |length: usize, kind: Result<TokenKind, String>| {
+    let mut offer = |length: usize, kind: Result<TokenKind, TokenError>| {
         if best.as_ref().is_none_or(|(known, _)| length > *known) {
             best = Some((length, kind));
         }
@@ -284,7 +305,7 @@ fn spelled(text: &str) -> Option<Found> {
     best
 }
 
-fn number(text: &str) -> Option<(usize, Result<u32, String>)> {
+fn number(text: &str) -> Option<(usize, Result<u32, TokenError>)> {
     let length = match text.get(..2) {
         Some("0x" | "0X") => 2 + run(&text[2..], |byte| byte.is_ascii_hexdigit()),
         _ => 0,
@@ -294,16 +315,14 @@ fn number(text: &str) -> Option<(usize, Result<u32, String>)> {
     let (digits, radix) = radix_of_c(&text[..length]);
     let value = match whole(digits, radix).map(u32::try_from) {
         Ok(Ok(value)) => Ok(value),
-        Err(BadNumber::Digit) => {
-            Err("a number that begins with 0 is octal: its digits are 0 to 7".to_owned())
-        }
-        _ => Err("the number does not fit 32 bits".to_owned()),
+        Err(BadNumber::Digit) => Err(TokenError::NotOctal),
+        _ => Err(TokenError::TooLarge),
     };
     (length > 0).then_some((length, value))
 }
 
 /// An address and how many of its 32 bits were given, or its error.
-type Dotted = Result<(u32, u32), String>;
+type Dotted = Result<(u32, u32), TokenError>;
 
 fn dotted(text: &str) -> Option<(usize, Dotted)> {
     let (mut length, mut parts) = (0, 0);
@@ -318,8 +337,7 @@ fn dotted(text: &str) -> Option<(usize, Dotted)> {
         }
         (length, parts) = (start + digits, parts + 1);
     }
-    let value = address::dotted(&text[..length])
-        .ok_or_else(|| "the numbers of an IPv4 address are 0 to 255".to_owned());
+    let value = address::dotted(&text[..length]).ok_or(TokenError::NoAddress);
     // `1.1023` is no part of an IPv4 address, but a name, for it is an address of DECnet.
     (parts > 1 && !(parts == 2 && value.is_err())).then_some((length, value))
 }
@@ -343,16 +361,16 @@ fn word(text: &str) -> TokenKind {
     }
 }
 
-fn sign(text: &str) -> Option<(&'static str, Result<TokenKind, String>)> {
+fn sign(text: &str) -> Option<(&'static str, TokenKind)> {
     if text.starts_with('^') {
-        return Some(("^", Ok(TokenKind::Sign("^"))));
+        return Some(("^", TokenKind::Sign("^")));
     }
     let (sign, meaning) = SIGNS.iter().find(|(sign, _)| text.starts_with(sign))?;
     let kind = match *meaning {
         word @ ("and" | "or" | "not") => TokenKind::Word(word),
         sign => TokenKind::Sign(sign),
     };
-    Some((sign, Ok(kind)))
+    Some((sign, kind))
 }
 
 #[cfg(test)]

@@ -1,19 +1,57 @@
 //! The conditions under which code may be made of a graph: the code itself makes no other checks
 //! than the graph.
 
+use std::fmt;
+
 use super::{Check, Coverage, Graph, NodeId, Target, Value, ValueId};
 use crate::ast::Operator;
+
+/// What is wrong with a graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GraphError {
+    /// An operand of this value comes after it.
+    LateOperand(ValueId),
+    /// An edge leads to a node that does not exist.
+    NoSuchNode(NodeId),
+    /// An edge does not lead to a later node.
+    Backward {
+        /// The node that it leaves.
+        from: NodeId,
+        /// The node that it leads to.
+        to: NodeId,
+    },
+    /// A check of a walk at this node is of another value.
+    NoWalk(NodeId),
+    /// This node uses a value, and a check that the value needs may not have been made.
+    Unchecked(NodeId),
+}
+
+impl fmt::Display for GraphError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GraphError::LateOperand(value) => write!(f, "an operand of {value} comes after it"),
+            GraphError::NoSuchNode(node) => write!(f, "there is no {node}"),
+            GraphError::Backward { from, to } => write!(f, "{from} leads back to {to}"),
+            GraphError::NoWalk(node) => write!(f, "{node} walks along what is no walk"),
+            GraphError::Unchecked(node) => {
+                write!(f, "{node} uses a value before what it needs was checked")
+            }
+        }
+    }
+}
+
+impl std::error::Error for GraphError {}
 
 impl Graph {
     /// Checks that edges lead to later nodes, that operands precede their users, and that along
     /// every path the checks that a value needs precede its use.
     ///
     /// # Errors
-    /// The first finding, in words.
-    pub fn verify(&self) -> Result<(), String> {
+    /// The first finding.
+    pub fn verify(&self) -> Result<(), GraphError> {
         for (id, _) in self.values.iter() {
             if self.values.operands(id).into_iter().flatten().any(|operand| operand >= id) {
-                return Err(format!("an operand of {id} comes after it"));
+                return Err(GraphError::LateOperand(id));
             }
         }
         self.target(None, self.begin)?;
@@ -43,18 +81,18 @@ impl Graph {
         Ok(())
     }
 
-    fn target(&self, from: Option<NodeId>, target: Target) -> Result<(), String> {
+    fn target(&self, from: Option<NodeId>, target: Target) -> Result<(), GraphError> {
         let Target::Node(to) = target else { return Ok(()) };
         if self.nodes.get(to).is_none() {
-            return Err(format!("there is no {to}"));
+            return Err(GraphError::NoSuchNode(to));
         }
         match from {
-            Some(from) if to <= from => Err(format!("{from} leads back to {to}")),
+            Some(from) if to <= from => Err(GraphError::Backward { from, to }),
             _ => Ok(()),
         }
     }
 
-    fn check(&self, node: NodeId, check: Check, coverage: &Coverage) -> Result<(), String> {
+    fn check(&self, node: NodeId, check: Check, coverage: &Coverage) -> Result<(), GraphError> {
         match check {
             Check::Bound { base: None, .. } => Ok(()),
             Check::Bound { base: Some(value), .. } | Check::Divisor(value) => {
@@ -62,12 +100,17 @@ impl Graph {
             }
             Check::Walk(value) => match self.values.get(value) {
                 Value::Walk { .. } => Ok(()),
-                _ => Err(format!("{node} walks along what is no walk")),
+                _ => Err(GraphError::NoWalk(node)),
             },
         }
     }
 
-    fn computable(&self, node: NodeId, value: ValueId, coverage: &Coverage) -> Result<(), String> {
+    fn computable(
+        &self,
+        node: NodeId,
+        value: ValueId,
+        coverage: &Coverage,
+    ) -> Result<(), GraphError> {
         for operand in self.values.operands(value).into_iter().flatten() {
             self.computable(node, operand, coverage)?;
         }
@@ -84,7 +127,7 @@ impl Graph {
         };
         match covered {
             true => Ok(()),
-            false => Err(format!("{node} uses a value before what it needs was checked")),
+            false => Err(GraphError::Unchecked(node)),
         }
     }
 }
@@ -93,7 +136,7 @@ impl Graph {
 mod tests {
     use super::*;
 
-    fn verify(text: &str) -> Result<(), String> {
+    fn verify(text: &str) -> Result<(), GraphError> {
         Graph::read(text).expect("reads").verify()
     }
 
@@ -102,22 +145,42 @@ mod tests {
         let load = "v0: u8 = load1 [23]\n";
         let good = format!("{load}n0: bound 24; if v0 eq 6 then accept else reject\nbegin n0\n");
         assert_eq!(verify(&good), Ok(()));
-        for wrong in [
-            format!("{load}n0: bound 23; if v0 eq 6 then accept else reject\nbegin n0\n"),
-            format!("{load}n0: if v0 eq 6 then n0 else reject\nbegin n0\n"),
-            format!("{load}n0: bound v0 + 4; if 1 eq 6 then n1 else reject\nbegin n0\n"),
-            "n0: if 1 eq 6 then n1 else reject\nbegin n0\n".to_owned(),
-            "begin n0\n".to_owned(),
-            "v0: u32 = div 7 9\nv1: u32 = length\nv2: u32 = div 7 v1\n\
-             n0: if v2 eq 6 then accept else reject\nbegin n0\n"
-                .replace("v0: u32", "v0: u8")
-                .replace("v2: u32", "v2: u8"),
-            "v0: u8 = walk6 [14] until 6\nn0: if v0 eq 6 then accept else reject\nbegin n0\n"
-                .to_owned(),
-            "v0: u32 = length\nn0: walk v0; if v0 eq 6 then accept else reject\nbegin n0\n"
-                .to_owned(),
+        let unchecked = "n0 uses a value before what it needs was checked";
+        for (wrong, why) in [
+            (
+                format!("{load}n0: bound 23; if v0 eq 6 then accept else reject\nbegin n0\n"),
+                unchecked,
+            ),
+            (
+                format!("{load}n0: if v0 eq 6 then n0 else reject\nbegin n0\n"),
+                "n0 leads back to n0",
+            ),
+            (
+                format!("{load}n0: bound v0 + 4; if 1 eq 6 then accept else reject\nbegin n0\n"),
+                unchecked,
+            ),
+            ("n0: if 1 eq 6 then n1 else reject\nbegin n0\n".to_owned(), "there is no n1"),
+            ("begin n0\n".to_owned(), "there is no n0"),
+            (
+                "v0: u32 = div 7 9\nv1: u32 = length\nv2: u32 = div 7 v1\n\
+                 n0: if v2 eq 6 then accept else reject\nbegin n0\n"
+                    .replace("v0: u32", "v0: u8")
+                    .replace("v2: u32", "v2: u8"),
+                unchecked,
+            ),
+            (
+                "v0: u8 = walk6 [14] until 6\nn0: if v0 eq 6 then accept else reject\nbegin n0\n"
+                    .to_owned(),
+                unchecked,
+            ),
+            (
+                "v0: u32 = length\nn0: walk v0; if v0 eq 6 then accept else reject\nbegin n0\n"
+                    .to_owned(),
+                "n0 walks along what is no walk",
+            ),
         ] {
-            assert!(verify(&wrong).is_err(), "{wrong}");
+            let error = verify(&wrong).expect_err(&wrong);
+            assert_eq!(error.to_string(), why, "{wrong}");
         }
     }
 

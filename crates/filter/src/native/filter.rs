@@ -9,7 +9,7 @@ use tidemill_jit::{Code, Module, Options};
 use super::batch::{self, Frame};
 use super::write::write_verdict;
 use super::writer::Packet;
-use crate::graph::Graph;
+use crate::graph::{Graph, GraphError};
 use crate::lower::{Settings, compile};
 use crate::optimise::optimise;
 
@@ -17,7 +17,7 @@ use crate::optimise::optimise;
 #[derive(Debug)]
 pub enum Error {
     /// The graph is not in order, see [`Graph::verify`].
-    Graph(String),
+    Graph(GraphError),
     /// No code for this machine, or no memory for it.
     Machine(tidemill_jit::Error),
 }
@@ -25,7 +25,7 @@ pub enum Error {
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Graph(reason) => write!(f, "the graph is not in order: {reason}"),
+            Error::Graph(error) => write!(f, "the graph is not in order: {error}"),
             Error::Machine(error) => Display::fmt(error, f),
         }
     }

@@ -150,9 +150,9 @@ pub fn print_with(
     sink.return_to(&mark);
     let walked = walk_merged(decoder, message, bytes, sink);
     sink.go_on(&mark);
-    walked.map_err(|what| match sink.problem() {
+    walked.map_err(|error| match sink.problem() {
         Some(WriteProblem::Value(what)) => PrintError::Value(what.clone()),
-        _ => PrintError::Value(what),
+        _ => PrintError::Value(error.to_string()),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Loading files as one schema, by their paths.
 
+use std::fmt;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -30,7 +31,7 @@ pub fn load(files: &[PathBuf], include_dirs: &[PathBuf]) -> Compiled {
         if !is_descriptors(file) {
             match given.name(file) {
                 Ok(name) => names.push(name),
-                Err(message) => failed.push((shown, message)),
+                Err(shadowed) => failed.push((shown, shadowed.to_string())),
             }
             continue;
         }
@@ -56,12 +57,30 @@ struct Given {
     files: SortedMap<String, PathBuf>,
 }
 
+/// An import by the name of a file would be of another.
+#[derive(Debug)]
+struct Shadowed {
+    name: String,
+    other: PathBuf,
+}
+
+impl fmt::Display for Shadowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shadowed { name, other } = self;
+        write!(
+            f,
+            "`{name}` is `{}` by the order of the folders: give that file, or its folder later",
+            other.display()
+        )
+    }
+}
+
 impl Given {
     /// The name that a file is compiled by.
     ///
     /// # Errors
     /// An import by its name would be of another file.
-    fn name(&mut self, file: &Path) -> Result<String, String> {
+    fn name(&mut self, file: &Path) -> Result<String, Shadowed> {
         let inside = self.folders.name_of(file);
         if inside.is_none() {
             add_folder(&mut self.folders, file);
@@ -73,11 +92,7 @@ impl Given {
             return Ok(name);
         };
         if inside.is_some() {
-            let other = other.display();
-            return Err(format!(
-                "`{name}` is `{other}` by the order of the folders: give that file, or its folder \
-                 later"
-            ));
+            return Err(Shadowed { name, other });
         }
         let normal = |part| match part {
             Component::Normal(part) => part.to_str(),

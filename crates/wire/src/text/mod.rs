@@ -87,7 +87,8 @@ pub fn print_with(
         return Err(PrintError::Bytes(error));
     }
     sink.return_to(&start);
-    walk_merged(decoder, message, bytes, sink).map_err(PrintError::Value)
+    let walked = walk_merged(decoder, message, bytes, sink);
+    walked.map_err(|error| PrintError::Value(error.to_string()))
 }
 
 /// The bytes of the message in `text`.

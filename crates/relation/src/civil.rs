@@ -2,7 +2,7 @@
 //!
 //! Times count nanoseconds since the epoch in 64 bits, so years go from 1677 to 2262.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use tidemill_stdx::calendar::{civil_from_days, days_from_civil};
 
@@ -81,6 +81,26 @@ impl Civil {
 /// The conversions of a time format, for documents and errors.
 pub const FORMAT_LETTERS: &str = "%Y %m %d %H %M %S %N %j %F %T %s %%";
 
+/// Why a text is no format of times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FormatError {
+    /// No conversion has this letter.
+    Letter(char),
+    /// It ends with a percent sign.
+    Unfinished,
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FormatError::Letter(letter) => write!(f, "`%{letter}` is none of {FORMAT_LETTERS}"),
+            FormatError::Unfinished => f.write_str("a `%` at the end"),
+        }
+    }
+}
+
+impl std::error::Error for FormatError {}
+
 /// A time as text: RFC 3339 in UTC, with 9 decimals.
 pub fn rfc3339(ns: i64) -> String {
     let mut out = String::new();
@@ -96,7 +116,7 @@ pub fn rfc3339(ns: i64) -> String {
 ///
 /// # Errors
 /// What follows a percent sign is none of these.
-pub fn push_formatted(out: &mut String, ns: i64, pattern: &str) -> Result<(), String> {
+pub fn push_formatted(out: &mut String, ns: i64, pattern: &str) -> Result<(), FormatError> {
     let civil = Civil::from_ns(ns);
     let mut characters = pattern.chars();
     while let Some(c) = characters.next() {
@@ -124,8 +144,8 @@ pub fn push_formatted(out: &mut String, ns: i64, pattern: &str) -> Result<(), St
             }
             Some('s') => write!(out, "{}", ns.div_euclid(SECOND_NS)),
             Some('%') => out.write_char('%'),
-            Some(other) => return Err(format!("`%{other}` is none of {FORMAT_LETTERS}")),
-            None => return Err("a `%` at the end".to_owned()),
+            Some(other) => return Err(FormatError::Letter(other)),
+            None => return Err(FormatError::Unfinished),
         };
     }
     Ok(())
@@ -262,7 +282,10 @@ mod tests {
             format("%F %T.%N %j %s %%é").as_deref(),
             Ok("2000-02-28 23:59:59.000000042 059 951782399 %é")
         );
-        assert!(format("%q").is_err() && format("%").is_err());
+        let error = |pattern| format(pattern).map_err(|error| error.to_string());
+        let letters = "`%q` is none of %Y %m %d %H %M %S %N %j %F %T %s %%";
+        assert_eq!(error("%q"), Err(letters.to_owned()));
+        assert_eq!(error("%"), Err("a `%` at the end".to_owned()));
     }
 
     proptest! {

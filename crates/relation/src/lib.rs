@@ -32,7 +32,7 @@ pub mod view;
 
 pub use flat::{OwnedValue, Seq, SeqBuilder, TupleBuf, write_value};
 pub use id::Id;
-pub use messages::Messages;
+pub use messages::{MessageError, Messages};
 pub use spare::SpareRows;
 pub use types::TypeSet;
 pub use value::{Type, Value};

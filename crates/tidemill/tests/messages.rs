@@ -344,7 +344,10 @@ proptest! {
 fn what_does_not_pass_has_a_reason() {
     let loaded = program(STAGES);
     let functions = loaded.rules.operators.messages().expect("schemas").clone();
-    let decode = |bytes: &[u8]| functions.decode("demo.All", bytes).map(|value| value.to_string());
+    let decode = |bytes: &[u8]| {
+        let decoded = functions.decode("demo.All", bytes).map(|value| value.to_string());
+        decoded.map_err(|error| error.to_string())
+    };
     let nested = |depth: usize| {
         (0..depth).fold(Vec::new(), |inner: Vec<u8>, _| {
             let mut bytes = vec![11 << 3 | 2];
@@ -384,7 +387,8 @@ fn what_does_not_pass_has_a_reason() {
     let encode = |fields: &str| {
         let fields = parse_value(fields).expect("a list");
         let encoded = functions.encode("demo.Pair", fields.get().as_seq().expect("a list"));
-        encoded.map(|bytes| OwnedValue::new(Value::Bytes(&bytes)).to_string())
+        let encoded = encoded.map(|bytes| OwnedValue::new(Value::Bytes(&bytes)).to_string());
+        encoded.map_err(|error| error.to_string())
     };
     assert_eq!(encode("[\"a\", 1]"), Ok("b\"\\x0a\\x01a\\x10\\x01\"".to_owned()));
     assert_eq!(encode("[null, null]"), Ok("b\"\"".to_owned()));
@@ -399,7 +403,8 @@ fn what_does_not_pass_has_a_reason() {
     let all = |at: usize, value: &str| {
         let fields: Vec<&str> = (1..17).map(|it| if it == at { value } else { "null" }).collect();
         let fields = parse_value(&format!("[{}]", fields.join(", "))).expect("a list");
-        functions.encode("demo.All", fields.get().as_seq().expect("a list")).map(|_| ())
+        let encoded = functions.encode("demo.All", fields.get().as_seq().expect("a list"));
+        encoded.map(|_| ()).map_err(|error| error.to_string())
     };
     let wrong = [
         (2, "1e300", "field f cannot be 1e300"),

@@ -1,6 +1,7 @@
 //! Regular expressions, compiled once and kept for a while.
 
 use std::cell::RefCell;
+use std::fmt;
 
 use regex::{Regex, RegexBuilder};
 
@@ -8,6 +9,24 @@ use regex::{Regex, RegexBuilder};
 const KEPT_MAX: usize = 32;
 /// The most bytes of one compiled pattern.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
+
+/// Why a text is no pattern.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum PatternError {
+    /// It takes too much memory when compiled.
+    TooLarge,
+    /// The error in its syntax.
+    Syntax(String),
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PatternError::TooLarge => f.write_str("the pattern is too large"),
+            PatternError::Syntax(reason) => write!(f, "bad pattern: {reason}"),
+        }
+    }
+}
 
 /// Compiled patterns, the one used last at the end.
 #[derive(Default)]
@@ -23,40 +42,38 @@ thread_local! {
 
 /// Whether `pattern` matches anywhere in `text`, in time linear in the text; or what is wrong
 /// with the pattern.
-pub(super) fn is_match(pattern: &str, text: &str) -> Result<bool, String> {
+pub(super) fn is_match(pattern: &str, text: &str) -> Result<bool, PatternError> {
     CACHE.with_borrow_mut(|cache| Ok(cache.get(pattern)?.is_match(text)))
 }
 
 impl Cache {
-    fn get(&mut self, pattern: &str) -> Result<&Regex, String> {
-        match self.kept.iter().rposition(|(known, _)| known == pattern) {
-            Some(at) => {
-                let used = self.kept.remove(at);
-                self.kept.push(used);
-            }
+    fn get(&mut self, pattern: &str) -> Result<&Regex, PatternError> {
+        let used = match self.kept.iter().rposition(|(known, _)| known == pattern) {
+            Some(at) => self.kept.remove(at),
             None => {
                 let compiled = compile(pattern)?;
                 if self.kept.len() == KEPT_MAX {
                     self.kept.remove(0);
                 }
-                self.kept.push((pattern.to_owned(), compiled));
+                (pattern.to_owned(), compiled)
             }
-        }
-        let last = self.kept.last().ok_or("no pattern is kept")?;
-        Ok(&last.1)
+        };
+        let last = self.kept.len();
+        self.kept.push(used);
+        Ok(&self.kept[last].1)
     }
 }
 
-fn compile(pattern: &str) -> Result<Regex, String> {
+fn compile(pattern: &str) -> Result<Regex, PatternError> {
     (RegexBuilder::new(pattern).size_limit(COMPILED_BYTES_MAX).dfa_size_limit(COMPILED_BYTES_MAX))
         .build()
         .map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => "the pattern is too large".to_owned(),
+            regex::Error::CompiledTooBig(_) => PatternError::TooLarge,
             // The parser draws its errors over several lines, the reason in the last one.
             other => {
                 let text = other.to_string();
                 let reason = text.lines().last().unwrap_or_default().trim();
-                format!("bad pattern: {}", reason.trim_start_matches("error: "))
+                PatternError::Syntax(reason.trim_start_matches("error: ").to_owned())
             }
         })
 }
@@ -98,7 +115,8 @@ mod tests {
 
     #[test]
     fn hostile_patterns_are_refused() {
-        assert_eq!(is_match("(", ""), Err("bad pattern: unclosed group".to_owned()));
-        assert!(is_match("(((a{100}){100}){100})", "").is_err());
+        let refused = |pattern| is_match(pattern, "").map_err(|error| error.to_string());
+        assert_eq!(refused("("), Err("bad pattern: unclosed group".to_owned()));
+        assert_eq!(refused("(((a{100}){100}){100})"), Err("the pattern is too large".to_owned()));
     }
 }

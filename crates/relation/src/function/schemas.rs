@@ -34,11 +34,11 @@ fn messages<'a>(call: &Call<'_, 'a>) -> Result<&'a dyn Messages, EvalError> {
 
 fn decode<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
     let decoded = messages(call)?.decode(call.text(0)?, call.bytes(1)?);
-    let fields = decoded.map_err(|reason| call.fail(reason))?;
+    let fields = decoded.map_err(|error| call.fail(error.0))?;
     Ok(copy_into(fields.get(), call.scope().scratch))
 }
 
 fn encode<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
     let encoded = messages(call)?.encode(call.text(0)?, call.seq(1)?);
-    call.give_bytes(&encoded.map_err(|reason| call.fail(reason))?)
+    call.give_bytes(&encoded.map_err(|error| call.fail(error.0))?)
 }

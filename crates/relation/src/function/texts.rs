@@ -132,6 +132,6 @@ fn strreplace<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
 fn matches<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
     match pattern::is_match(call.text(0)?, call.text(1)?) {
         Ok(found) => Ok(Value::Bool(found)),
-        Err(reason) => Err(call.fail(reason)),
+        Err(error) => Err(call.fail(error.to_string())),
     }
 }

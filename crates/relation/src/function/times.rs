@@ -41,7 +41,7 @@ fn format<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
     // A letter becomes 20 characters at most.
     crate::limits::check_size(call.name(), pattern.len().saturating_mul(10))?;
     let mut out = String::new();
-    civil::push_formatted(&mut out, ns, pattern).map_err(|reason| call.fail(reason))?;
+    civil::push_formatted(&mut out, ns, pattern).map_err(|error| call.fail(error.to_string()))?;
     call.give_text(&out)
 }
 

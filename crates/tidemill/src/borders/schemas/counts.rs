@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tidemill_overlog::stage::Failure;
+use tidemill_relation::MessageError;
 use tidemill_wire::{AccessError, EncodeError, ErrorKind};
 
 /// Why a message or its fields did not pass.
@@ -77,7 +79,7 @@ impl From<ErrorKind> for Reason {
 }
 
 /// Why a message or field did not pass: the reason to count, and a text.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Failed {
     pub(crate) reason: Reason,
     pub(crate) text: String,
@@ -86,6 +88,18 @@ pub(crate) struct Failed {
 impl Failed {
     pub(super) fn new(reason: Reason, text: impl Into<String>) -> Failed {
         Failed { reason, text: text.into() }
+    }
+}
+
+impl From<Failed> for Failure {
+    fn from(failed: Failed) -> Failure {
+        Failure::Operator(failed.text)
+    }
+}
+
+impl From<Failed> for MessageError {
+    fn from(failed: Failed) -> MessageError {
+        MessageError(failed.text)
     }
 }
 
@@ -121,18 +135,14 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts a result; returns the failure as text.
-    pub(super) fn note(&self, done: Result<(), Failed>) -> Result<(), String> {
-        match done {
-            Ok(()) => {
-                self.passed.fetch_add(1, Ordering::Relaxed);
-                Ok(())
-            }
-            Err(Failed { reason, text }) => {
-                self.failed[reason as usize].fetch_add(1, Ordering::Relaxed);
-                Err(text)
-            }
-        }
+    /// Counts a result, and returns it.
+    pub(super) fn note(&self, done: Result<(), Failed>) -> Result<(), Failed> {
+        let count = match &done {
+            Ok(()) => &self.passed,
+            Err(failed) => &self.failed[failed.reason as usize],
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        done
     }
 
     /// Adds the counts of another border.
@@ -170,7 +180,8 @@ mod tests {
         for (position, reason) in Reason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, position);
             for _ in 0..=position {
-                assert_eq!(counts.note(Err(Failed::new(reason, "why"))), Err("why".to_owned()));
+                let failed = Failed::new(reason, "why");
+                assert_eq!(counts.note(Err(failed.clone())), Err(failed));
             }
         }
         assert_eq!(counts.note(Ok(())), Ok(()));

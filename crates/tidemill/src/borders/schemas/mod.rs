@@ -27,7 +27,7 @@ use tidemill_overlog::stage::{
     Columns, Declaration, Failure, Family, Input, Missing, Next, Operator, Rows,
 };
 use tidemill_relation::limits::NESTING_MAX;
-use tidemill_relation::{Messages, OwnedValue, Seq, SeqBuilder, TypeSet, Value};
+use tidemill_relation::{MessageError, Messages, OwnedValue, Seq, SeqBuilder, TypeSet, Value};
 use tidemill_stdx::marks;
 
 pub(crate) use counts::Failed;
@@ -110,7 +110,7 @@ impl Operator for Decode {
             }
             _ => Err(Failed::new(Reason::WrongType, "the last column is no bytes")),
         };
-        self.counts.note(done).map_err(Failure::Operator)?;
+        self.counts.note(done)?;
         Ok(Box::new(One(Some(row))))
     }
 }
@@ -132,7 +132,7 @@ impl Operator for Encode {
         let done = self.writer.write(fields.iter().copied(), |bytes| {
             row.push(Value::Bytes(bytes));
         });
-        self.counts.note(done).map_err(Failure::Operator)?;
+        self.counts.note(done)?;
         Ok(Box::new(One(Some(row))))
     }
 }
@@ -149,8 +149,9 @@ impl Rows for One {
 }
 
 impl Messages for Schemas {
-    fn decode(&self, message: &str, bytes: &[u8]) -> Result<OwnedValue, String> {
-        let (schema, message) = self.find(message).map_err(|missing| missing.message)?;
+    fn decode(&self, message: &str, bytes: &[u8]) -> Result<OwnedValue, MessageError> {
+        let (schema, message) =
+            self.find(message).map_err(|missing| MessageError(missing.message))?;
         let mut fields = SeqBuilder::new();
         // The fields are in a list themselves.
         let depth = NESTING_MAX - 1;
@@ -159,8 +160,9 @@ impl Messages for Schemas {
         Ok(OwnedValue::new(Value::List(fields.as_seq())))
     }
 
-    fn encode(&self, message: &str, fields: Seq<'_>) -> Result<Vec<u8>, String> {
-        let (schema, message) = self.find(message).map_err(|missing| missing.message)?;
+    fn encode(&self, message: &str, fields: Seq<'_>) -> Result<Vec<u8>, MessageError> {
+        let (schema, message) =
+            self.find(message).map_err(|missing| MessageError(missing.message))?;
         let mut out = Vec::new();
         let mut writer = MessageWriter::new(self, schema, message);
         let done = writer.write(fields.iter(), |bytes| out.extend_from_slice(bytes));

@@ -25,4 +25,4 @@ mod tests;
 
 pub use answer::{Wanted, WhyNot};
 pub use known::{Known, KnownTable};
-pub use rules::Rules;
+pub use rules::{Rules, RulesError};

@@ -1,6 +1,8 @@
 //! The rules of a program, parsed from the sources that it keeps.
 
-use tidemill_diag::{Sources, has_errors, nearest};
+use std::fmt;
+
+use tidemill_diag::{Diagnostic, Sources, has_errors, nearest};
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::terms;
@@ -11,6 +13,23 @@ use crate::program::Written;
 
 /// The maximal depth of nested questions.
 pub(super) const DEPTH_MAX: usize = 5;
+
+/// Why the text of a rule does not parse.
+#[derive(Clone, Debug)]
+pub struct RulesError {
+    /// The text.
+    pub sources: Sources,
+    /// What was found in it.
+    pub found: Vec<Diagnostic>,
+}
+
+impl fmt::Display for RulesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.found.iter().try_for_each(|it| f.write_str(&self.sources.render(it)))
+    }
+}
+
+impl std::error::Error for RulesError {}
 
 /// The rules of a program, searched for why a tuple is absent.
 #[derive(Debug, Default)]
@@ -32,14 +51,14 @@ impl Rules {
     ///
     /// # Errors
     /// A statement does not parse, as it comes from another version.
-    pub fn read(written: &[Written]) -> Result<Rules, String> {
+    pub fn read(written: &[Written]) -> Result<Rules, RulesError> {
         let mut rules = Rules::default();
         let (files, options) = (MemoryFiles::default(), pre::Options::default());
         for Written { name, place, text } in written {
             let mut sources = Sources::new();
             let (tree, found) = parse_text(place, text, &options, &files, &mut sources);
             if has_errors(&found) {
-                return Err(found.iter().map(|it| sources.render(it)).collect());
+                return Err(RulesError { sources, found });
             }
             for statement in tree.statements {
                 match statement {

@@ -18,7 +18,8 @@ use std::rc::Rc;
 use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::sorted::SortedMap;
 
-use super::evaluate::{Answer, Evaluation, Failure, Limits};
+use super::evaluate::{Answer, Evaluation, Limits};
+use super::failure::Failure;
 use crate::control::{self, End, Status};
 use crate::node::Node;
 
@@ -490,7 +491,7 @@ impl Question {
                     let before = message.len();
                     if !control::row_fits(columns.iter()) {
                         let reason = "a row of the answer nests too deep to be sent";
-                        return Err(Failure::Wrong(reason.to_owned()));
+                        return Err(Failure::wrong(reason));
                     }
                     control::append_row(&mut message, columns.iter());
                     if message.len() - before > ROW_BYTES_MAX {

@@ -10,7 +10,6 @@
 //! fixed point. The price is a copy of the tables it reads. Each part has a limit.
 
 use std::cmp::Ordering;
-use std::fmt;
 use std::sync::Arc;
 
 use tidemill_relation::aggregate::Accumulator;
@@ -23,6 +22,7 @@ use tidemill_relation::{Messages, OwnedValue, Seq, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
+use super::failure::Failure;
 use super::question::{HEAD, Question, is_visible};
 use super::sorting::Sorting;
 use crate::ast::Rule;
@@ -52,29 +52,6 @@ impl Default for Limits {
             derived: 16_000_000,
             steps: 2_000_000_000,
             time_ns: 60_000_000_000,
-        }
-    }
-}
-
-/// Why a query has no answer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Failure {
-    /// The query is invalid: the errors, as lines with places.
-    Wrong(String),
-    /// The limit that it has reached.
-    Limit(String),
-}
-
-impl From<String> for Failure {
-    fn from(reason: String) -> Failure {
-        Failure::Wrong(reason)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Wrong(reason) | Failure::Limit(reason) => f.write_str(reason),
         }
     }
 }
@@ -284,7 +261,7 @@ impl Evaluation {
     pub(super) fn copy(&mut self, holder: Holder<'_>, rows: u64) -> Result<bool, Failure> {
         let Some(&(from, into)) = self.sources.last() else { return Ok(true) };
         let Some(table) = holder.database.get(from) else {
-            return Err("no such table".to_owned().into());
+            return Err(Failure::wrong("no such table"));
         };
         // Dead rows count, as they are visited too.
         let end = table.next_row().0;
@@ -325,9 +302,9 @@ impl Evaluation {
         tables + groups + group_rows + self.rows.bytes() + self.rows.len() * 32
     }
 
-    fn put(&mut self, relation: RelationId, columns: &[Value<'_>]) -> Result<(), String> {
+    fn put(&mut self, relation: RelationId, columns: &[Value<'_>]) -> Result<(), Failure> {
         let put = self.database.table_mut(relation).insert(columns, 0);
-        put.map(|_| ()).map_err(|full| full.to_string())
+        put.map(|_| ()).map_err(Failure::wrong)
     }
 
     fn check_size(&self) -> Result<(), Failure> {
@@ -405,7 +382,7 @@ impl Evaluation {
         let reading = Reading::present(&self.database);
         let done = run_on(&rule.scan, reading, scope, &mut found, (rest, steps));
         if let Some(error) = found.failure {
-            return Err(error.to_string().into());
+            return Err(Failure::wrong(error));
         }
         self.derived += found.rows.len() as u64;
         let most = self.limits.derived;
@@ -426,7 +403,7 @@ impl Evaluation {
     }
 
     /// Puts the results of groups into the head's table.
-    fn aggregate(&mut self, number: usize, group: u32, steps: u64) -> Result<(), String> {
+    fn aggregate(&mut self, number: usize, group: u32, steps: u64) -> Result<(), Failure> {
         let plan = self.plan.clone();
         let Some(rule) = rule(&plan, number) else { return Ok(()) };
         let until = u64::from(group).saturating_add(steps).min(self.groups.len().into()) as u32;
@@ -434,8 +411,8 @@ impl Evaluation {
         let scope = Scope { scratch: &self.scratch, ambient: &here };
         let head = self.database.table_mut(rule.head);
         for group in (group..until).map(RowId) {
-            let columns = self.groups.result(group, scope).map_err(|error| error.to_string())?;
-            head.insert(&columns, 0).map_err(|full| full.to_string())?;
+            let columns = self.groups.result(group, scope).map_err(Failure::wrong)?;
+            head.insert(&columns, 0).map_err(Failure::wrong)?;
         }
         self.part = match until == self.groups.len() {
             false => Part::Aggregate { rule: number, group: until },
@@ -448,7 +425,7 @@ impl Evaluation {
     }
 
     /// Takes rows of the head, without the location that was put before them.
-    fn gather(&mut self, row: u32, steps: u64) -> Result<(), String> {
+    fn gather(&mut self, row: u32, steps: u64) -> Result<(), Failure> {
         let head = self.plan.find(HEAD).and_then(|head| self.database.get(head));
         let end = head.map_or(0, |head| head.next_row().0);
         let until = u64::from(row).saturating_add(steps).min(end.into()) as u32;
@@ -482,14 +459,15 @@ impl Part {
 }
 
 /// The tables of the node that a small program reads, and which of its own they are.
-fn sources(theirs: &Plan, plan: &Plan) -> Result<Vec<(RelationId, Option<RelationId>)>, String> {
+fn sources(theirs: &Plan, plan: &Plan) -> Result<Vec<(RelationId, Option<RelationId>)>, Failure> {
     let mut sources = Vec::new();
     for relation in plan.relations.iter().filter(is_visible) {
         let Some((from, into)) = theirs.find(&relation.name).zip(plan.find(&relation.name)) else {
             continue;
         };
         if theirs.relation(from).arity() != relation.arity() {
-            return Err(format!("`{}` has another number of columns", relation.name));
+            let name = &relation.name;
+            return Err(Failure::Wrong(format!("`{name}` has another number of columns")));
         }
         sources.push((from, Some(into)));
     }
@@ -509,7 +487,7 @@ impl Groups {
         output: &Output,
         columns: &[Value<'_>],
         secret: Secret,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         let is_key = |(_, column): &(u32, &HeadColumn)| matches!(column, HeadColumn::Value(_));
         let rows = self.rows.get_or_insert_with(|| {
             let key = (0..).zip(&output.columns).filter(is_key).map(|(column, _)| column).collect();
@@ -520,7 +498,7 @@ impl Groups {
             Some(row) => row,
             None => {
                 let row = rows.next_row();
-                rows.insert(columns, 0).map_err(|full| full.to_string())?;
+                rows.insert(columns, 0).map_err(Failure::wrong)?;
                 let accumulator = |column: &HeadColumn| match column {
                     HeadColumn::Aggregate { function, .. } => {
                         Some(Accumulator::new(*function, secret))
@@ -534,7 +512,7 @@ impl Groups {
         let aggregated = output.columns.iter().zip(columns);
         let inputs = aggregated.filter(|(column, _)| !matches!(column, HeadColumn::Value(_)));
         for (accumulator, (_, input)) in self.accumulators[row.0 as usize].iter_mut().zip(inputs) {
-            accumulator.add(*input).map_err(|error| error.to_string())?;
+            accumulator.add(*input).map_err(Failure::wrong)?;
         }
         Ok(())
     }

@@ -12,6 +12,7 @@
 
 mod desk;
 mod evaluate;
+mod failure;
 mod question;
 mod sorting;
 
@@ -19,5 +20,6 @@ pub use desk::{
     AskerId, COUNTER, Copied, Copyable, Desk, PEER, QueriedNode, QueryCounters, Reply, Shown,
     WAITING_MAX,
 };
-pub use evaluate::{Answer, Failure, Limits, evaluate};
+pub use evaluate::{Answer, Limits, evaluate};
 pub(crate) use evaluate::{Holder, first};
+pub use failure::Failure;

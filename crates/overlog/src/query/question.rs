@@ -4,6 +4,7 @@
 //! The rule is compiled as a view of a small program whose tables are declared like the node's.
 //! So a query means what a rule means, and nothing of it can touch the node.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors, nearest};
@@ -11,6 +12,7 @@ use tidemill_relation::expr::Param;
 use tidemill_relation::plan::{Plan, Relation, RelationId};
 use tidemill_relation::table::Key;
 
+use super::failure::Failure;
 use crate::ast::{
     Arg, Assign, BinaryOp, Expr, ExprKind, Functor, Keys, Materialize, Name, Program, Rule,
     Statement, Term, Variable,
@@ -38,20 +40,21 @@ pub(super) enum Question {
 }
 
 impl Question {
-    /// Compiles `text` for a node that runs `plan`; or returns its errors, as lines with places.
+    /// Compiles `text` for a node that runs `plan`.
     pub(super) fn read(
         plan: &Plan,
         operators: &Arc<Registry>,
         text: &str,
-    ) -> Result<Question, String> {
+    ) -> Result<Question, Failure> {
         let text = text.trim();
         if text.contains(":-") {
             return read_rule(plan, operators, text);
         }
         let name = text.trim_end_matches('.').trim_end().trim_start_matches("::");
         let name = system::canonical(name);
-        table(plan, name)?;
-        let relation = plan.find(name).ok_or_else(|| format!("there is no table `{name}`"))?;
+        table(plan, name).map_err(Failure::wrong)?;
+        let none = || NoTable::Unknown { name: name.to_owned(), similar: None };
+        let relation = plan.find(name).ok_or_else(none).map_err(Failure::wrong)?;
         Ok(Question::Table { name: name.to_owned(), relation })
     }
 
@@ -60,7 +63,7 @@ impl Question {
         plan: &Plan,
         operators: &Arc<Registry>,
         rule: Rule,
-    ) -> Result<Question, String> {
+    ) -> Result<Question, Failure> {
         let mut sources = Sources::new();
         let files = vec![sources.add("query", "")];
         let statements = vec![Statement::Rule(rule)];
@@ -69,21 +72,22 @@ impl Question {
     }
 }
 
-fn read_rule(plan: &Plan, operators: &Arc<Registry>, text: &str) -> Result<Question, String> {
+fn read_rule(plan: &Plan, operators: &Arc<Registry>, text: &str) -> Result<Question, Failure> {
     let mut sources = Sources::new();
     let text = if text.ends_with('.') { text.to_owned() } else { format!("{text}.") };
     let files = MemoryFiles::default();
     let (tree, found) = parse_text("query", &text, &pre::Options::default(), &files, &mut sources);
     if has_errors(&found) {
-        return Err(render(&sources, &found));
+        return Err(wrong(&sources, &found));
     }
     compiled(plan, operators, tree, &sources)
 }
 
 /// The errors among what was found, as lines.
-fn render(sources: &Sources, found: &[Diagnostic]) -> String {
+fn wrong(sources: &Sources, found: &[Diagnostic]) -> Failure {
     let errors = found.iter().filter(|one| one.is_error());
-    errors.map(|one| sources.render(one)).collect::<String>().trim_end().to_owned()
+    let lines: String = errors.map(|one| sources.render(one)).collect();
+    Failure::wrong(lines.trim_end())
 }
 
 fn compiled(
@@ -91,32 +95,60 @@ fn compiled(
     operators: &Arc<Registry>,
     tree: Program,
     sources: &Sources,
-) -> Result<Question, String> {
-    let (small, name) = small_program(plan, tree).map_err(|found| render(sources, &[found]))?;
+) -> Result<Question, Failure> {
+    let (small, name) = small_program(plan, tree).map_err(|found| wrong(sources, &[found]))?;
     let options = Options { operators: operators.clone(), ..Default::default() };
     let (compiled, found) = compile(&small, sources, &options);
     let Some(compiled) = compiled.filter(|_| !has_errors(&found)) else {
-        return Err(render(sources, &found));
+        return Err(wrong(sources, &found));
     };
     if !compiled.plan.strands.is_empty() {
-        return Err("a query cannot call functions that depend on time or chance".to_owned());
+        let reason = "a query cannot call functions that depend on time or chance";
+        return Err(Failure::wrong(reason));
     }
     Ok(Question::Rule { name, plan: compiled.plan })
 }
 
+/// Why a name is that of no table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum NoTable {
+    /// It is that of an event.
+    Event(String),
+    /// There is no relation of that name.
+    Unknown {
+        name: String,
+        /// The table with the nearest name.
+        similar: Option<String>,
+    },
+}
+
+impl fmt::Display for NoTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoTable::Event(name) => write!(f, "`{name}` is an event, whose tuples do not stay"),
+            NoTable::Unknown { name, similar } => {
+                write!(f, "there is no table `{name}`")?;
+                match similar {
+                    Some(similar) => write!(f, "; is `{similar}` meant?"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
 /// The table of the node that a query names.
-fn table<'p>(plan: &'p Plan, name: &str) -> Result<&'p Relation, String> {
+fn table<'p>(plan: &'p Plan, name: &str) -> Result<&'p Relation, NoTable> {
     let name = system::canonical(name);
     let found = plan.relations.iter().filter(is_visible).find(|relation| relation.name == name);
     match found {
         Some(relation) if relation.table().is_some() => Ok(relation),
-        Some(_) => Err(format!("`{name}` is an event, whose tuples do not stay")),
+        Some(_) => Err(NoTable::Event(name.to_owned())),
         None => {
             let tables =
                 plan.relations.iter().filter(is_visible).filter(|one| one.table().is_some());
             let similar = nearest(name, tables.map(|one| one.name.as_str()));
-            let hint = similar.map(|one| format!("; is `{one}` meant?"));
-            Err(format!("there is no table `{name}`{}", hint.unwrap_or_default()))
+            Err(NoTable::Unknown { name: name.to_owned(), similar: similar.map(str::to_owned) })
         }
     }
 }
@@ -172,8 +204,9 @@ fn locate_here<'p>(
     let mut equal = Vec::new();
     for term in &mut rule.body {
         let Some(functor) = term.functor_mut() else { continue };
-        let relation = table(plan, &functor.name.resolved)
-            .map_err(|message| Diagnostic::error("query-table", functor.name.span, message))?;
+        let relation = table(plan, &functor.name.resolved).map_err(|none| {
+            Diagnostic::error("query-table", functor.name.span, none.to_string())
+        })?;
         if functor.args.len() != relation.arity() {
             let (name, columns) = (&relation.name, relation.arity());
             let given = functor.args.len();

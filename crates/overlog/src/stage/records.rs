@@ -12,7 +12,7 @@
 //! than a blank is `#` is a comment, and blanks (spaces and tabs) around a field are not part of
 //! it, those around the quotes of a field included.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 /// The most bytes of one record.
 pub(super) const RECORD_BYTES_MAX: usize = 1 << 20;
@@ -125,21 +125,22 @@ impl<R: Read> Records<R> {
         self.ends.clear();
         let line = self.lines + 1;
         let bad = |reason: &str| BadRecord { line, reason: reason.to_owned() };
+        let failed = |error: io::Error| BadRecord { line, reason: error.to_string() };
         match self.state {
             Reading::Over => return Ok(Outcome::End),
             Reading::Going => {}
             Reading::Start => {
                 self.state = Reading::Going;
-                self.skip_byte_order_mark().map_err(|reason| bad(&reason))?;
+                self.skip_byte_order_mark().map_err(failed)?;
             }
             Reading::Skipping => {
-                self.skip_line().map_err(|reason| bad(&reason))?;
+                self.skip_line().map_err(failed)?;
                 return Ok(Outcome::Blank);
             }
         }
         let mut place = FieldState::FieldStart;
         loop {
-            let Some(byte) = self.byte().map_err(|reason| bad(&reason))? else {
+            let Some(byte) = self.byte().map_err(failed)? else {
                 self.state = Reading::Over;
                 return match place {
                     FieldState::Quoted => Err(bad("a quoted field without its end")),
@@ -221,7 +222,7 @@ impl<R: Read> Records<R> {
         Ok(Outcome::Record)
     }
 
-    fn byte(&mut self) -> Result<Option<u8>, String> {
+    fn byte(&mut self) -> io::Result<Option<u8>> {
         let next = self.peek()?.first().copied();
         if next.is_some() {
             self.input.consume(1);
@@ -229,13 +230,13 @@ impl<R: Read> Records<R> {
         Ok(next)
     }
 
-    fn peek(&mut self) -> Result<&[u8], String> {
+    fn peek(&mut self) -> io::Result<&[u8]> {
         loop {
             match self.input.fill_buf() {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
                     self.state = Reading::Over;
-                    return Err(error.to_string());
+                    return Err(error);
                 }
                 Ok(_) => break,
             }
@@ -243,7 +244,7 @@ impl<R: Read> Records<R> {
         Ok(self.input.buffer())
     }
 
-    fn skip_byte_order_mark(&mut self) -> Result<(), String> {
+    fn skip_byte_order_mark(&mut self) -> io::Result<()> {
         if self.peek()?.starts_with(BYTE_ORDER_MARK) {
             self.input.consume(BYTE_ORDER_MARK.len());
         }
@@ -251,7 +252,7 @@ impl<R: Read> Records<R> {
     }
 
     /// Skips what is left of the line, some of it at a time.
-    fn skip_line(&mut self) -> Result<(), String> {
+    fn skip_line(&mut self) -> io::Result<()> {
         for _ in 0..RECORD_BYTES_MAX {
             let byte = self.byte()?;
             if byte.is_none_or(|byte| byte == b'\n') {

@@ -45,7 +45,7 @@ pub fn why_not(
     let refused = |reason| WhyError::Ask(AskError::Refused(reason));
     let mut first = reach(address).map_err(refused)?;
     let rules = rules(&mut first, timeout).map_err(WhyError::Ask)?;
-    let rules = Rules::read(&rules).map_err(refused)?;
+    let rules = Rules::read(&rules).map_err(|error| refused(error.to_string()))?;
     rules
         .find(&pattern.name)
         .map_err(|similar| WhyError::NoRelation(pattern.name.clone(), similar))?;

@@ -23,6 +23,8 @@ use tidemill_packet::app::{Catalogue, Declared};
 use tidemill_packet::engine::Engine;
 use tidemill_packet::graph::Graph;
 
+use crate::error::Error;
+
 /// All app types.
 pub fn catalogue() -> Catalogue {
     let mut all = tidemill_apps::catalogue();
@@ -35,7 +37,7 @@ pub fn catalogue() -> Catalogue {
 /// The machine code of the graph's breath, as text; runs nothing.
 ///
 /// # Errors
-/// The code generator does not support this machine.
-pub fn listing(packets: &Graph) -> Result<String, String> {
-    Engine::listing_of(packets)
+/// The graph is wrong, or the code generator does not support this machine.
+pub fn listing(packets: &Graph) -> Result<String, Error> {
+    Engine::listing_of(packets).map_err(Error::program)
 }

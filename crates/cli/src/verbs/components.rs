@@ -4,6 +4,7 @@ use std::fs;
 
 use tidemill::components::Counts;
 use tidemill::components::code::listing;
+use tidemill::error::Error;
 use tidemill::program::Program;
 use tidemill::run::{ComponentsEnded, Engine};
 
@@ -26,7 +27,7 @@ pub fn explain(program: &Program, out: &mut Out) {
 }
 
 /// Lists the machine code.
-pub fn list(program: &Program, out: &mut Out) -> Result<(), String> {
+pub fn list(program: &Program, out: &mut Out) -> Result<(), Error> {
     if program.components.program.is_some() {
         out.write(&listing(program)?);
     }

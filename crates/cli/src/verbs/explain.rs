@@ -1,5 +1,8 @@
 //! `explain` and `schema`.
 
+use std::fmt::Display;
+
+use tidemill::error::Error;
 use tidemill::graph;
 use tidemill::messages::{decoder_listing, layout_text};
 use tidemill::program::{FileKind, Kinds, Program};
@@ -30,12 +33,17 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     let mut out = Out::new();
     match explained(&program, args, &mut out) {
         Ok(()) => out.finish(),
-        Err(message) => common::failed(report, &message),
+        Err(error) => common::failed(report, error),
     }
 }
 
+/// No machine code can be listed.
+fn no_code(error: impl Display) -> Error {
+    Error::Program(format!("--asm: {error}"))
+}
+
 /// With `--type`, explains only that message type.
-fn explained(program: &Program, args: &ExplainArgs, out: &mut Out) -> Result<(), String> {
+fn explained(program: &Program, args: &ExplainArgs, out: &mut Out) -> Result<(), Error> {
     let all = args.message.is_none();
     if args.form != Form::Text {
         draw(program, args.form, out);
@@ -43,7 +51,7 @@ fn explained(program: &Program, args: &ExplainArgs, out: &mut Out) -> Result<(),
     }
     if all && args.asm {
         if let Some(rules) = &program.rules.program {
-            out.write(&listing(&rules.plan).map_err(|error| format!("--asm: {error}"))?);
+            out.write(&listing(&rules.plan).map_err(no_code)?);
         }
         components::list(program, out)?;
         packets::list(program, out)?;
@@ -89,18 +97,17 @@ fn draw(program: &Program, form: Form, out: &mut Out) {
 
 /// Prints the layouts of messages in memory, or the machine code of their decoders: of one type, or
 /// of all.
-fn messages(schema: &Schema, args: &ExplainArgs, out: &mut Out) -> Result<(), String> {
+fn messages(schema: &Schema, args: &ExplainArgs, out: &mut Out) -> Result<(), Error> {
     let chosen: Vec<MessageId> = match &args.message {
         None => schema.messages().collect(),
         Some(name) => match schema.message_by_name(name) {
             Some(message) => vec![message],
-            None => return Err(super::messages::no_message(schema, name)),
+            None => return Err(Error::Options(super::messages::no_message(schema, name))),
         },
     };
     for message in chosen {
         if args.asm {
-            let listing = decoder_listing(schema, message);
-            out.write(&listing.map_err(|error| format!("--asm: {error}"))?);
+            out.write(&decoder_listing(schema, message).map_err(no_code)?);
         } else {
             out.write(&layout_text(schema, message));
         }

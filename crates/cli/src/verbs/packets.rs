@@ -1,5 +1,6 @@
 //! Packet graphs: engines, listings and statistics.
 
+use tidemill::error::Error;
 use tidemill::packets;
 use tidemill::program::Program;
 use tidemill::run::{self, PacketsEnded};
@@ -19,7 +20,7 @@ pub fn explain(program: &Program, out: &mut Out) {
 }
 
 /// Lists the machine code.
-pub fn list(program: &Program, out: &mut Out) -> Result<(), String> {
+pub fn list(program: &Program, out: &mut Out) -> Result<(), Error> {
     if let Some(packets) = &program.packets {
         out.write(&packets::listing(packets)?);
     }

@@ -4,6 +4,7 @@ use super::config::{Config, Value};
 use super::fault::{ConfigError, Fault};
 use super::instance::Instance;
 use super::io::Start;
+use super::setting::BadValue;
 
 /// Which way packets go through a port.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -93,7 +94,7 @@ pub struct Key {
     /// The value if it is left out; nothing if it must be there.
     pub default: Option<Default>,
     /// Whether a value is of its type.
-    pub read: fn(&Value) -> Result<(), String>,
+    pub read: fn(&Value) -> Result<(), BadValue>,
 }
 
 /// An app type.
@@ -165,8 +166,8 @@ impl Declaration {
             match self.keys.iter().find(|key| key.name == name) {
                 None => errors.push((Some(name.to_owned()), self.no_such_key(name))),
                 Some(key) => {
-                    if let Err(message) = (key.read)(value) {
-                        errors.push((Some(name.to_owned()), format!("`{name}`: {message}")));
+                    if let Err(bad) = (key.read)(value) {
+                        errors.push((Some(name.to_owned()), format!("`{name}`: {bad}")));
                     }
                 }
             }

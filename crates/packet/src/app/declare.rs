@@ -44,8 +44,9 @@ macro_rules! declare {
                 Ok($Config {
                     $($key: match config.get($crate::declare!(@key $key)) {
                         Some(value) => <$Type as $crate::app::Setting>::read(value)
-                            .map_err(|message| {
-                                $crate::app::ConfigError::new($crate::declare!(@key $key), message)
+                            .map_err(|bad| {
+                                let key = $crate::declare!(@key $key);
+                                $crate::app::ConfigError::new(key, bad.to_string())
                             })?,
                         None => $crate::declare!(@missing $key $($default)?),
                     },)*

@@ -87,7 +87,7 @@ pub use io::{Io, Ports, Start};
 pub use mac::{Mac, NoMac};
 pub use progress::{Progress, Reconfigured};
 pub use seat::{construct, validate_config};
-pub use setting::Setting;
+pub use setting::{BadValue, Setting};
 
 use crate::kernel::Running;
 

@@ -1,8 +1,55 @@
 //! Types that a config key may have.
 
+use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::{Mac, Value};
+
+/// Why a value is not of the type of its key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BadValue {
+    /// It is of another kind.
+    Kind {
+        /// The type, as in the catalogue.
+        expected: &'static str,
+        /// The [kind](Value::kind) of the value.
+        given: &'static str,
+    },
+    /// An integer outside of the range of the type.
+    Range {
+        /// The integer.
+        given: i64,
+        /// The least of the type.
+        min: i128,
+        /// The greatest of the type.
+        max: i128,
+    },
+    /// A text that is not written like a value of the type.
+    Form {
+        /// The type, as in the catalogue.
+        expected: &'static str,
+        /// A value of the type.
+        example: &'static str,
+    },
+}
+
+impl fmt::Display for BadValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadValue::Kind { expected, given } => {
+                write!(f, "{expected} is expected, this is {given}")
+            }
+            BadValue::Range { given, min, max } => {
+                write!(f, "{given} is not between {min} and {max}")
+            }
+            BadValue::Form { expected, example } => {
+                write!(f, "{expected} is expected, such as \"{example}\"")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BadValue {}
 
 /// A type of config values: how it is read, shown, and called in the catalogue.
 pub trait Setting: Sized {
@@ -12,15 +59,15 @@ pub trait Setting: Sized {
     /// The value, typed.
     ///
     /// # Errors
-    /// The error, as a sentence without a final period.
-    fn read(value: &Value) -> Result<Self, String>;
+    /// It is of another type.
+    fn read(value: &Value) -> Result<Self, BadValue>;
 
     /// As it would be written.
     fn value(&self) -> Value;
 }
 
-fn mismatch<T: Setting>(value: &Value) -> String {
-    format!("expected {}, found {}", T::TYPE, value.kind())
+fn mismatch<T: Setting>(value: &Value) -> BadValue {
+    BadValue::Kind { expected: T::TYPE, given: value.kind() }
 }
 
 macro_rules! integers {
@@ -28,11 +75,15 @@ macro_rules! integers {
         impl Setting for $type {
             const TYPE: &'static str = $name;
 
-            fn read(value: &Value) -> Result<$type, String> {
+            fn read(value: &Value) -> Result<$type, BadValue> {
                 match value {
-                    Value::Integer(integer) => $type::try_from(*integer).map_err(|_| {
-                        format!("{integer} is not between {} and {}", $type::MIN, $type::MAX)
-                    }),
+                    Value::Integer(integer) => {
+                        $type::try_from(*integer).map_err(|_| BadValue::Range {
+                            given: *integer,
+                            min: $type::MIN.into(),
+                            max: $type::MAX.into(),
+                        })
+                    }
                     other => Err(mismatch::<$type>(other)),
                 }
             }
@@ -55,7 +106,7 @@ integers! {
 impl Setting for bool {
     const TYPE: &'static str = "a truth value";
 
-    fn read(value: &Value) -> Result<bool, String> {
+    fn read(value: &Value) -> Result<bool, BadValue> {
         match value {
             Value::Bool(truth) => Ok(*truth),
             other => Err(mismatch::<bool>(other)),
@@ -70,7 +121,7 @@ impl Setting for bool {
 impl Setting for f64 {
     const TYPE: &'static str = "a double";
 
-    fn read(value: &Value) -> Result<f64, String> {
+    fn read(value: &Value) -> Result<f64, BadValue> {
         match value {
             Value::Double(double) => Ok(*double),
             Value::Integer(integer) => Ok(*integer as f64),
@@ -86,7 +137,7 @@ impl Setting for f64 {
 impl Setting for String {
     const TYPE: &'static str = "a text";
 
-    fn read(value: &Value) -> Result<String, String> {
+    fn read(value: &Value) -> Result<String, BadValue> {
         match value {
             Value::Text(text) => Ok(text.clone()),
             other => Err(mismatch::<String>(other)),
@@ -103,11 +154,9 @@ macro_rules! parsed {
         impl Setting for $type {
             const TYPE: &'static str = $name;
 
-            fn read(value: &Value) -> Result<$type, String> {
+            fn read(value: &Value) -> Result<$type, BadValue> {
                 let Value::Text(text) = value else { return Err(mismatch::<$type>(value)) };
-                text.parse().map_err(|_| {
-                    format!("expected {}, such as \"{}\"", $name, $example)
-                })
+                text.parse().map_err(|_| BadValue::Form { expected: $name, example: $example })
             }
 
             fn value(&self) -> Value {
@@ -126,10 +175,10 @@ parsed! {
 impl<T: Setting> Setting for Vec<T> {
     const TYPE: &'static str = "a list";
 
-    fn read(value: &Value) -> Result<Vec<T>, String> {
+    fn read(value: &Value) -> Result<Vec<T>, BadValue> {
         match value {
             Value::List(values) => values.iter().map(T::read).collect(),
-            other => Err(format!("expected a list, found {}", other.kind())),
+            other => Err(mismatch::<Vec<T>>(other)),
         }
     }
 

@@ -67,6 +67,7 @@ use crate::packet::{Packet, Pool, PoolStats};
 
 pub use configure::{Changes, Refused};
 pub use meters::EngineStats;
+pub use native::ListingError;
 pub use note::Note;
 pub use tables::TablePlace;
 

@@ -4,20 +4,49 @@
 //! on with its own code while another thread makes that of the next, and [`Engine::switch`] changes
 //! over between two breaths. That is the one thread here; it gets plain data and gives code back.
 
+use std::fmt;
 use std::ptr::NonNull;
 use std::sync::mpsc::{TryRecvError, channel};
+
+use tidemill_jit::Error;
 
 use super::plan::{Fate, Next, Origin, Plan, Shape};
 use super::slot::{Slot, kernel_of};
 use super::{Changes, Engine, EngineKind, Note, Refused, notify, ports_of};
-use crate::app::{Direction, Instance, Io, Status};
+use crate::app::{Direction, Fault, Instance, Io, Status};
 use crate::compiled::{
     AppPart, Blueprint, Frame, Helpers, KernelPart, LinkPart, Native, PoolPart, compile,
 };
-use crate::graph::Graph;
+use crate::graph::{Graph, Problem};
 use crate::kernel::table::Table;
 use crate::link::Ring;
 use crate::packet::{Buffer, Freelist, Packet};
+
+/// Why the code of a graph cannot be listed.
+#[derive(Debug)]
+pub enum ListingError {
+    /// The graph is wrong.
+    Invalid(Vec<Problem>),
+    /// An app that is given as code cannot be made.
+    Fault(Fault),
+    /// No code can be made.
+    Code(Error),
+}
+
+impl fmt::Display for ListingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListingError::Invalid(problems) => {
+                let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
+                f.write_str(&lines.join("\n"))
+            }
+            ListingError::Fault(fault) => fault.fmt(f),
+            ListingError::Code(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ListingError {}
 
 impl Engine {
     /// Gets a graph ready to run, while the running one continues; code for it is made on a thread
@@ -32,7 +61,7 @@ impl Engine {
             let blueprint = self.blueprint_of(&plan);
             let work = move || {
                 // If the engine has ended meanwhile, the code is not needed.
-                let _ = send.send(compile(&blueprint).map_err(|error| error.to_string()));
+                let _ = send.send(compile(&blueprint));
             };
             let name = "packets-compile".to_owned();
             // Without a thread the channel is closed, and the graph is dispatched.
@@ -60,8 +89,8 @@ impl Engine {
         Some(self.apply(plan, code))
     }
 
-    fn unless_failed(&mut self, made: Result<Native, String>) -> Option<Native> {
-        made.map_err(|reason| self.note(Note::Dispatched { reason })).ok()
+    fn unless_failed(&mut self, made: Result<Native, Error>) -> Option<Native> {
+        made.map_err(|error| self.note(Note::Dispatched { reason: error.to_string() })).ok()
     }
 
     /// Whether breaths are taken by native code now.
@@ -79,11 +108,11 @@ impl Engine {
     /// others are calls.
     ///
     /// # Errors
-    /// The graph is problems, or no code can be made.
-    pub fn listing_of(graph: &Graph) -> Result<String, String> {
-        let problems: Vec<String> = graph.verify().iter().map(ToString::to_string).collect();
+    /// The graph is wrong, or no code can be made.
+    pub fn listing_of(graph: &Graph) -> Result<String, ListingError> {
+        let problems = graph.verify();
         if !problems.is_empty() {
-            return Err(problems.join("\n"));
+            return Err(ListingError::Invalid(problems));
         }
         let engine = Engine::new(super::Options { listing: true, ..super::Options::default() });
         let make = |spec: &crate::graph::AppSpec| {
@@ -91,7 +120,7 @@ impl Engine {
             spec.kind.kernel.then(make).transpose()
         };
         let made: Result<Vec<Option<Instance>>, _> = graph.apps.iter().map(make).collect();
-        let made = made.map_err(|fault| fault.to_string())?;
+        let made = made.map_err(ListingError::Fault)?;
         let ios: Vec<Io> = made.iter().map(|_| Io::new(engine.common.clone())).collect();
         let places: Vec<PlannedApp<'_>> = made
             .iter()
@@ -106,7 +135,7 @@ impl Engine {
         let rings: Vec<usize> = links.iter().map(|link| link.address().as_ptr() as usize).collect();
         let shape = Shape::of(graph);
         let code = compile(&engine.blueprint(graph, &shape, &places, &rings));
-        Ok(code.map_err(|error| error.to_string())?.listing())
+        Ok(code.map_err(ListingError::Code)?.listing())
     }
 
     /// What each function of the code cost, as a table.
@@ -118,7 +147,7 @@ impl Engine {
         if self.kind == EngineKind::Dispatch {
             return None;
         }
-        let made = compile(&self.blueprint_of(plan)).map_err(|error| error.to_string());
+        let made = compile(&self.blueprint_of(plan));
         self.unless_failed(made)
     }
 
@@ -160,7 +189,7 @@ impl Engine {
         let rings: Vec<usize> =
             self.links.iter().map(|slot| slot.link.address().as_ptr() as usize).collect();
         let blueprint = self.blueprint(&self.graph, &shape, &places, &rings);
-        let made = compile(&blueprint).map_err(|error| error.to_string());
+        let made = compile(&blueprint);
         self.code = self.unless_failed(made);
         self.hold();
     }

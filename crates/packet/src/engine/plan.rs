@@ -2,6 +2,8 @@
 
 use std::sync::mpsc::Receiver;
 
+use tidemill_jit::Error;
+
 use super::slot::LinkSlot;
 use crate::app::{Instance, Io};
 use crate::compiled::{BreathStep, Native};
@@ -79,5 +81,5 @@ impl Shape {
 /// A graph that is being compiled.
 pub(super) struct Next {
     pub plan: Plan,
-    pub made: Receiver<Result<Native, String>>,
+    pub made: Receiver<Result<Native, Error>>,
 }

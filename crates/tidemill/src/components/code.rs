@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use tidemill_cl::compile::{Checkpoints, Choices, compile};
 
+use crate::error::Error;
 use crate::program::Program;
 
 /// The machine code of every function, as compiled for a single loop, followed by sizes and compile
@@ -11,12 +12,12 @@ use crate::program::Program;
 ///
 /// # Errors
 /// If the program has errors, or the code generator does not support this machine.
-pub fn listing(program: &Program) -> Result<String, String> {
+pub fn listing(program: &Program) -> Result<String, Error> {
     let components = &program.components;
-    let ir = components.program.as_ref().ok_or("the program has errors")?;
+    let ir = components.program.as_ref().ok_or_else(|| Error::program("the program has errors"))?;
     let choices = Choices { checkpoints: Checkpoints::Flag, several: false, listing: true };
     let compiled = compile(ir, &program.sources, components.files, &choices)
-        .map_err(|error| format!("no code can be made: {error}"))?;
+        .map_err(|error| Error::Program(format!("no code can be made: {error}")))?;
     let mut text = String::new();
     for (_, id) in &compiled.functions {
         // Writing to a string cannot fail.

@@ -7,15 +7,17 @@ use tidemill_wire::message::Shape;
 use tidemill_wire::schema::FieldType;
 use tidemill_wire::{MessageId, Schema, Wants};
 
+use crate::error::Error;
+
 /// The machine code of a decoder of that type and all types nested in it, for a sink of all events.
 ///
 /// # Errors
 /// The code generator does not support this machine.
-pub fn decoder_listing(schema: &Schema, message: MessageId) -> Result<String, String> {
+pub fn decoder_listing(schema: &Schema, message: MessageId) -> Result<String, Error> {
     let tables = Tables::new(schema);
     let native = Native::with_listing(schema, &tables, Wants::ALL, Listing::Kept);
-    let native = native.map_err(|error| error.to_string())?;
-    native.prepare(message).map_err(ToString::to_string)?;
+    let native = native.map_err(Error::program)?;
+    native.prepare(message).map_err(Error::program)?;
     let name = schema.full_name(message);
     Ok(format!("{name}: decoder\n\n{}", native.listing(message).unwrap_or_default()))
 }

@@ -10,8 +10,8 @@ use tidemill_diag::Diagnostic;
 use super::ast::{Definition, KeyDef, PortDef};
 use super::lower::{KEY_TYPES, lower, number_of};
 use crate::app::{
-    App, Config, ConfigError, Count, Declaration, Declared, Default, Fault, Flow, Instance, Io,
-    Key, Mac, Port, Reconfigured, Setting, Settings, Start, Value,
+    App, BadValue, Config, ConfigError, Count, Declaration, Declared, Default, Fault, Flow,
+    Instance, Io, Key, Mac, Port, Reconfigured, Setting, Settings, Start, Value,
 };
 use crate::kernel::Running;
 use crate::kernel::table::spec::TableSpec;
@@ -104,7 +104,7 @@ fn construct(
 }
 
 /// What reads values of a type, and what it is called.
-type Read = (fn(&Value) -> Result<(), String>, &'static str);
+type Read = (fn(&Value) -> Result<(), BadValue>, &'static str);
 
 fn reads<T: Setting>() -> Read {
     (|value| T::read(value).map(|_| ()), T::TYPE)
@@ -164,8 +164,8 @@ fn check_key(key: &KeyDef, found: &mut Vec<Diagnostic>) {
         let unknown = Diagnostic::error("unknown-key-type", key.kind.span, message);
         return found.push(unknown.help(format!("there are {}", KEY_TYPES.join(", "))));
     };
-    if let Some(Err(message)) = key.default.as_ref().map(read) {
-        let message = format!("the default of `{}`: {message}", key.name.text);
+    if let Some(Err(bad)) = key.default.as_ref().map(read) {
+        let message = format!("the default of `{}`: {bad}", key.name.text);
         found.push(Diagnostic::error("bad-value", key.name.span, message));
     }
 }

@@ -4,6 +4,7 @@
 //! on the given program, which is a usage error.
 
 mod devices;
+mod error;
 mod exploring;
 mod folder;
 mod messages;
@@ -257,7 +258,7 @@ pub enum TopTarget {
     Node(String),
 }
 
-fn whom(text: &str) -> Result<TopTarget, String> {
+fn whom(text: &str) -> Result<TopTarget, error::ValueError> {
     match text.parse() {
         Ok(pid) => Ok(TopTarget::Process(pid)),
         Err(_) => values::address(text).map(TopTarget::Node),

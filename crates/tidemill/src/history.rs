@@ -27,15 +27,26 @@ pub fn is_recorded(rules: &Compiled) -> bool {
     plan.find(RELATION).is_some_and(|id| plan.relation(id).arity() == COLUMNS)
 }
 
+/// No model has this name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NoModel(pub String);
+
+impl fmt::Display for NoModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Model::ALL.map(Model::name).join(", ");
+        write!(f, "`{}` is no model: there are {names}", self.0)
+    }
+}
+
+impl std::error::Error for NoModel {}
+
 /// The model of a name.
 ///
 /// # Errors
-/// The expected names.
-pub fn parse_model(text: &str) -> Result<Model, String> {
-    Model::ALL.into_iter().find(|model| model.name() == text).ok_or_else(|| {
-        let names = Model::ALL.map(Model::name).join(", ");
-        format!("`{text}` is no model: there are {names}")
-    })
+/// There is none.
+pub fn parse_model(text: &str) -> Result<Model, NoModel> {
+    let found = Model::ALL.into_iter().find(|model| model.name() == text);
+    found.ok_or_else(|| NoModel(text.to_owned()))
 }
 
 /// An invocation.

@@ -4,6 +4,8 @@ use clap::Args;
 use tidemill::devices::SimDevice;
 use tidemill_stdx::sorted::SortedMap;
 
+use super::error::ValueError;
+
 /// Simulated devices.
 #[derive(Args, Clone, Debug)]
 pub struct Devices {
@@ -29,8 +31,8 @@ impl Devices {
     }
 }
 
-fn device(text: &str) -> Result<(String, SimDevice), String> {
-    let wrong = || format!("`{text}` is no device: NAME=link:LINK or NAME=pcap:FILE");
+fn device(text: &str) -> Result<(String, SimDevice), ValueError> {
+    let wrong = || ValueError::Device(text.to_owned());
     let (name, device) = text.split_once('=').ok_or_else(wrong)?;
     let device = SimDevice::parse(device).ok_or_else(wrong)?;
     if name.is_empty() { Err(wrong()) } else { Ok((name.to_owned(), device)) }

@@ -12,6 +12,7 @@ use tidemill_event::User;
 
 use super::Sources;
 use super::devices::Devices;
+use super::error::ValueError;
 use super::values::{address, nodes, size, some_milliseconds, some_seconds};
 use tidemill::script::{latency_of_shape, probability};
 use tidemill_event::Shape;
@@ -180,15 +181,13 @@ pub enum Fabric {
     Tcp,
 }
 
-fn fabric(text: &str) -> Result<Fabric, String> {
+fn fabric(text: &str) -> Result<Fabric, ValueError> {
     match text {
         "udp" => Ok(Fabric::Udp),
         "reliable" => Ok(Fabric::Reliable),
         "tcp" => Ok(Fabric::Tcp),
-        _ if text == "zenoh" || text.starts_with("zenoh/") => {
-            Err("this build has no zenoh; known are udp, reliable and tcp".to_owned())
-        }
-        _ => Err("known are udp, reliable and tcp".to_owned()),
+        _ if text == "zenoh" || text.starts_with("zenoh/") => Err(ValueError::NoZenoh),
+        _ => Err(ValueError::Fabric),
     }
 }
 
@@ -400,11 +399,11 @@ impl WhyArgs {
     ///
     /// # Errors
     /// What is wrong with the words.
-    pub fn question(&self) -> Result<(bool, &str, &str), String> {
+    pub fn question(&self) -> Result<(bool, &str, &str), ValueError> {
         let (not, node, tuple) = match self.words.as_slice() {
             [node, tuple] => (false, node, tuple),
             [not, node, tuple] if not == "not" => (true, node, tuple),
-            _ => return Err("write `tidemill why [not] ADDR TUPLE`".to_owned()),
+            _ => return Err(ValueError::Question),
         };
         address(node).map(|_| (not, node.as_str(), tuple.as_str()))
     }

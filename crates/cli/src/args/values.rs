@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use tidemill_event::User;
 
+use super::error::ValueError;
+
 /// A macro given as `NAME=VALUE`; without `=` its value is 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Define {
@@ -14,38 +16,38 @@ pub struct Define {
 }
 
 impl FromStr for Define {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Define, String> {
+    fn from_str(text: &str) -> Result<Define, ValueError> {
         let (name, value) = text.split_once('=').unwrap_or((text, "1"));
         let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if !starts || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return Err(format!("`{name}` is no name of a macro; write NAME=VALUE"));
+            return Err(ValueError::Macro(name.to_owned()));
         }
         Ok(Define { name: name.to_owned(), value: value.to_owned() })
     }
 }
 
 /// A positive number of seconds, as nanoseconds.
-pub(super) fn some_seconds(text: &str) -> Result<u64, String> {
+pub(super) fn some_seconds(text: &str) -> Result<u64, ValueError> {
     match tidemill::script::seconds(text)? {
-        0 => Err("a time of 0 is over before it begins".to_owned()),
+        0 => Err(ValueError::NoTime),
         ns => Ok(ns),
     }
 }
 
 /// A positive number of milliseconds, as nanoseconds.
-pub(super) fn some_milliseconds(text: &str) -> Result<u64, String> {
+pub(super) fn some_milliseconds(text: &str) -> Result<u64, ValueError> {
     // A thousandth of the same digits as seconds.
     match tidemill::script::seconds(text)? / 1000 {
-        0 => Err("a time of 0 is over before it begins".to_owned()),
+        0 => Err(ValueError::NoTime),
         ns => Ok(ns),
     }
 }
 
 /// A number of bytes such as `512M`, `64K` or `2G`.
-pub(super) fn size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no size: bytes, or a number with K, M or G, such as 512M");
+pub(super) fn size(text: &str) -> Result<u64, ValueError> {
+    let wrong = || ValueError::Size(text.to_owned());
     let (digits, unit) = match text.char_indices().last() {
         Some((at, 'K' | 'k')) => (&text[..at], 1 << 10),
         Some((at, 'M' | 'm')) => (&text[..at], 1 << 20),
@@ -60,30 +62,26 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 }
 
 /// A count of nodes.
-pub(super) fn nodes(text: &str) -> Result<u32, String> {
-    let number: u32 = text.parse().map_err(|_| format!("`{text}` is no number of nodes"))?;
+pub(super) fn nodes(text: &str) -> Result<u32, ValueError> {
+    let number: u32 = text.parse().map_err(|_| ValueError::Nodes(text.to_owned()))?;
     match number {
         1..=1_000_000 => Ok(number),
-        _ => Err("from 1 to 1000000 nodes".to_owned()),
+        _ => Err(ValueError::NodeCount),
     }
 }
 
 /// A user that this process can change to.
-pub(super) fn user(text: &str) -> Result<User, String> {
-    let user = User::find(text).map_err(|error| error.to_string())?;
-    if User::may_change() {
-        Ok(user)
-    } else {
-        Err("only root can go on as another user".to_owned())
-    }
+pub(super) fn user(text: &str) -> Result<User, ValueError> {
+    let user = User::find(text).map_err(ValueError::User)?;
+    if User::may_change() { Ok(user) } else { Err(ValueError::NotRoot) }
 }
 
 /// A node's own address: `host:port`.
-pub(super) fn address(text: &str) -> Result<String, String> {
+pub(super) fn address(text: &str) -> Result<String, ValueError> {
     let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
     match port.map(|(_, port)| port.parse::<u16>()) {
         Some(Ok(_)) => Ok(text.to_owned()),
-        _ => Err(format!("`{text}` is no address: write host:port")),
+        _ => Err(ValueError::Address(text.to_owned())),
     }
 }
 
@@ -103,8 +101,8 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        assert_eq!(size("512M"), Ok(512 << 20));
-        assert_eq!(size("7"), Ok(7));
+        assert_eq!(size("512M").ok(), Some(512 << 20));
+        assert_eq!(size("7").ok(), Some(7));
         for wrong in ["", "M", "1T", "-1", "99999999999999G"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }

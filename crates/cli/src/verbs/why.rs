@@ -15,8 +15,8 @@ use crate::status::Status;
 pub fn why(args: WhyArgs, report: Reporter) -> Status {
     let (is_not, node, tuple) = match args.question() {
         Ok(question) => question,
-        Err(reason) => {
-            report.error(&reason);
+        Err(error) => {
+            report.error(&error.to_string());
             return Status::Usage;
         }
     };

@@ -33,6 +33,7 @@
 //! of a simulation.
 
 mod cue;
+mod error;
 mod number;
 mod parse;
 mod print;
@@ -46,6 +47,7 @@ use tidemill_relation::text::{Pattern, TextError, parse_pattern};
 use tidemill_stdx::sorted::SortedSet;
 
 pub use cue::{Cue, CueAction, bind};
+pub use error::NumberError;
 pub use number::{latency, latency_of_shape, latency_text, probability};
 pub use number::{seconds, seconds_text, signed_seconds_text};
 pub use parse::parse;

@@ -5,6 +5,8 @@ use std::time::Duration;
 use tidemill_diag::text::number::{BadNumber, nanoseconds};
 use tidemill_event::Shape;
 
+use super::error::NumberError;
+
 /// Seconds with up to 9 decimals, as nanoseconds: exactly, without going through a double.
 ///
 /// ```
@@ -14,13 +16,12 @@ use tidemill_event::Shape;
 ///
 /// # Errors
 /// The expected form.
-pub fn seconds(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no time: seconds with up to 9 decimals, such as `2.5`");
+pub fn seconds(text: &str) -> Result<u64, NumberError> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
     match nanoseconds(whole, decimals) {
         Ok(ns) if ns <= i64::MAX as u64 => Ok(ns),
-        Ok(_) | Err(BadNumber::TooLarge) => Err(format!("`{text}` is over 292 years")),
-        Err(_) => Err(wrong()),
+        Ok(_) | Err(BadNumber::TooLarge) => Err(NumberError::TooLong(text.to_owned())),
+        Err(_) => Err(NumberError::Seconds(text.to_owned())),
     }
 }
 
@@ -39,26 +40,24 @@ pub fn seconds_text(ns: u64) -> String {
 ///
 /// # Errors
 /// The expected form.
-pub fn probability(text: &str) -> Result<f64, String> {
+pub fn probability(text: &str) -> Result<f64, NumberError> {
     let number: Option<f64> = text.parse().ok();
     number
         .filter(|number| (0.0..=1.0).contains(number))
-        .ok_or_else(|| format!("`{text}` is no probability: a number from 0 to 1"))
+        .ok_or_else(|| NumberError::Probability(text.to_owned()))
 }
 
 /// A [`latency`] with the shape of its distribution: `A..B`, `A..B:tail` or `A..B:bimodal`.
 ///
 /// # Errors
 /// The expected form.
-pub fn latency_of_shape(text: &str) -> Result<(Duration, Duration, Shape), String> {
+pub fn latency_of_shape(text: &str) -> Result<(Duration, Duration, Shape), NumberError> {
     let (range, shape) = match text.split_once(':') {
         None => (text, Shape::Uniform),
         Some((range, "uniform")) => (range, Shape::Uniform),
         Some((range, "tail")) => (range, Shape::Tail),
         Some((range, "bimodal")) => (range, Shape::Bimodal),
-        Some((_, shape)) => {
-            return Err(format!("`{shape}` is no shape: there are uniform, tail and bimodal"));
-        }
+        Some((_, shape)) => return Err(NumberError::Shape(shape.to_owned())),
     };
     latency(range).map(|(least, most)| (least, most, shape))
 }
@@ -76,13 +75,13 @@ pub fn latency_text((least, most): (u64, u64), shape: Shape) -> String {
 }
 
 /// Milliseconds with decimals, as nanoseconds.
-pub(super) fn milliseconds(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no time: milliseconds, such as `20`");
-    seconds(text).map(|ns| ns / 1000).map_err(|_| wrong())
+pub(super) fn milliseconds(text: &str) -> Result<u64, NumberError> {
+    let wrong = |_| NumberError::Milliseconds(text.to_owned());
+    seconds(text).map(|ns| ns / 1000).map_err(wrong)
 }
 
 /// Seconds with an optional sign, as nanoseconds.
-pub(super) fn signed_seconds(text: &str) -> Result<i64, String> {
+pub(super) fn signed_seconds(text: &str) -> Result<i64, NumberError> {
     let (digits, sign) = text.strip_prefix('-').map_or((text, 1), |digits| (digits, -1));
     seconds(digits).map(|ns| sign * ns.cast_signed())
 }
@@ -97,8 +96,8 @@ pub fn signed_seconds_text(ns: i64) -> String {
 ///
 /// # Errors
 /// The expected form.
-pub fn latency(text: &str) -> Result<(Duration, Duration), String> {
-    let wrong = || format!("`{text}` is no latency: milliseconds A..B with A <= B, such as 10..50");
+pub fn latency(text: &str) -> Result<(Duration, Duration), NumberError> {
+    let wrong = || NumberError::Latency(text.to_owned());
     let (least, most) = text.split_once("..").unwrap_or((text, text));
     let milliseconds = |part: &str| {
         // The text is in milliseconds: a thousandth of the same digits as seconds.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tidemill_diag::{Diagnostic, FileId, Span};
 use tidemill_event::Act;
 
+use super::error::NumberError;
 use super::number::{latency_of_shape, milliseconds, probability, seconds, signed_seconds};
 use super::words::{Words, unexpected_word};
 use super::{Action, ActionKind, Direction, NodeSelection, Nodes, Script, Template, Victim, When};
@@ -43,17 +44,17 @@ fn setting(words: &mut Words<'_>, script: &mut Script) -> Option<Result<(), Diag
     }
     let mut read = || {
         let (word, _) = words.word();
-        let wrong = |text: &str, what| format!("`{text}` is no {what}");
         match word {
             "nodes" => {
                 let nodes = words.read(|text| match text.parse() {
                     Ok(nodes @ 1..=1_000_000) => Ok(nodes),
-                    _ => Err(wrong(text, "number of nodes: 1 to 1000000")),
+                    _ => Err(NumberError::Nodes(text.to_owned())),
                 });
                 script.nodes = Some(nodes?);
             }
             _ => {
-                let seed = words.read(|text| text.parse().map_err(|_| wrong(text, "seed")));
+                let wrong = |text: &str| NumberError::Seed(text.to_owned());
+                let seed = words.read(|text| text.parse().map_err(|_| wrong(text)));
                 script.seed = Some(seed?);
             }
         }
@@ -71,7 +72,7 @@ fn action(words: &mut Words<'_>) -> Result<Action, Diagnostic> {
             let (from, to) = words.read(times)?;
             words.expect("step")?;
             let step = words.read(|word| match seconds(word)? {
-                0 => Err("a step of 0 would never end".to_owned()),
+                0 => Err(NumberError::NoStep),
                 step => Ok(step),
             })?;
             When::Every { from, to, step }
@@ -91,8 +92,8 @@ fn action(words: &mut Words<'_>) -> Result<Action, Diagnostic> {
 }
 
 /// `T..U`.
-fn times(text: &str) -> Result<(u64, u64), String> {
-    let wrong = || format!("`{text}` is no range of times: write `T..U` with T <= U");
+fn times(text: &str) -> Result<(u64, u64), NumberError> {
+    let wrong = || NumberError::Times(text.to_owned());
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;
     let (from, to) = (seconds(from)?, seconds(to)?);
     if from <= to { Ok((from, to)) } else { Err(wrong()) }
@@ -150,10 +151,10 @@ fn is_last_word(words: &Words<'_>) -> bool {
     ahead.peek_rest().is_empty()
 }
 
-fn millionths(text: &str) -> Result<i64, String> {
+fn millionths(text: &str) -> Result<i64, NumberError> {
     match text.parse() {
         Ok(drift @ -500_000..=500_000) => Ok(drift),
-        _ => Err(format!("`{text}` is no drift: millionths from -500000 to 500000")),
+        _ => Err(NumberError::Drift(text.to_owned())),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Splits a line of a script into words with spans.
 
+use std::fmt;
+
 use tidemill_diag::{Diagnostic, FileId, Span};
 
 /// Reads one line from left to right.
@@ -48,12 +50,12 @@ impl<'t> Words<'t> {
     }
 
     /// Parses the next word by `read`, whose error becomes a diagnostic.
-    pub(super) fn read<T>(
+    pub(super) fn read<T, E: fmt::Display>(
         &mut self,
-        read: impl FnOnce(&str) -> Result<T, String>,
+        read: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<T, Diagnostic> {
         let (word, span) = self.word();
-        read(word).map_err(|message| Diagnostic::error("script-syntax", span, message))
+        read(word).map_err(|error| Diagnostic::error("script-syntax", span, error.to_string()))
     }
 
     /// Requires the next word to be this one.

@@ -3,6 +3,7 @@
 //! A run with every kind of fault finds less than runs that each omit some: one fault may mask
 //! another (Groce and others, "Swarm testing", 2012).
 
+use std::fmt;
 use std::time::Duration;
 
 use tidemill_diag::nearest;
@@ -114,6 +115,23 @@ fn probability(random: &mut Rng) -> f64 {
     magnitude(random, 9) as f64 / 1000.0
 }
 
+/// No fault has this name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NoFault(pub String);
+
+impl fmt::Display for NoFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, names) = (&self.0, Fault::ALL.map(Fault::name));
+        write!(f, "`{name}` is no fault: ")?;
+        if let Some(similar) = nearest(name, names) {
+            write!(f, "is {similar} meant? ")?;
+        }
+        write!(f, "there are {}; or `none`, or `swarm`", names.join(", "))
+    }
+}
+
+impl std::error::Error for NoFault {}
+
 /// The faults that runs may have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Faults {
@@ -141,8 +159,8 @@ impl Faults {
     /// Parses `none`, `swarm`, or names separated by commas.
     ///
     /// # Errors
-    /// The expected form.
-    pub fn parse(text: &str) -> Result<Faults, String> {
+    /// A name that is none.
+    pub fn parse(text: &str) -> Result<Faults, NoFault> {
         match text {
             "none" => return Ok(Faults::none()),
             "swarm" => return Ok(Faults::swarm()),
@@ -150,15 +168,10 @@ impl Faults {
         }
         let kind = |name: &str| {
             let name = name.trim();
-            Fault::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-                let names = Fault::ALL.map(Fault::name);
-                let known = names.join(", ");
-                let hint =
-                    nearest(name, names).map_or(String::new(), |it| format!("is {it} meant? "));
-                format!("`{name}` is no fault: {hint}there are {known}; or `none`, or `swarm`")
-            })
+            let found = Fault::ALL.into_iter().find(|kind| kind.name() == name);
+            found.ok_or_else(|| NoFault(name.to_owned()))
         };
-        let kinds: Result<Vec<Fault>, String> = text.split(',').map(kind).collect();
+        let kinds: Result<Vec<Fault>, NoFault> = text.split(',').map(kind).collect();
         kinds.map(Faults::some_of)
     }
 
@@ -255,9 +268,10 @@ mod tests {
 
     #[test]
     fn what_is_no_fault_is_refused_with_what_may_be_meant() {
-        let error = Faults::parse("loss,repeat").expect_err("no fault");
+        let refused = |text| Faults::parse(text).expect_err("no fault").to_string();
+        let error = refused("loss,repeat");
         assert!(error.starts_with("`repeat` is no fault: there are latency, loss"), "{error}");
-        let error = Faults::parse("los").expect_err("no fault");
+        let error = refused("los");
         assert!(error.contains("is loss meant?"), "{error}");
     }
 }

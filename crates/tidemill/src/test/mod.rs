@@ -44,7 +44,7 @@ use trial::Trials;
 
 pub use command::SimCommand;
 pub use coverage::{Coverage, CoveredRule};
-pub use faults::{Fault, Faults};
+pub use faults::{Fault, Faults, NoFault};
 pub use mutants::{Fate, Judged, Tally, try_mutant};
 pub use options::TestOptions;
 pub use report::{Failure, FailureKind, Group, TestEvent, TestReport};

@@ -10,14 +10,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tidemill_event::{Endpoint, Handlers, Host, Interest, Loop, Outcome, WatchId};
-use tidemill_fabric::stream::{FrameReader, write_frame};
+use tidemill_fabric::stream::{FrameReader, TooLong, write_frame};
 use tidemill_fabric::token::{Broken, Channel, Token};
 use tidemill_overlog::control::{
-    self, ANSWER_BYTES_MAX, Control, End, Message, RULES_BYTES_MAX, Status, TEXT_BYTES_MAX,
+    self, ANSWER_BYTES_MAX, Control, End, Malformed, Message, RULES_BYTES_MAX, Status,
+    TEXT_BYTES_MAX,
 };
 use tidemill_relation::OwnedValue;
 
 use crate::control::place::{self, FoundRun};
+use crate::keys::KeyFileError;
 use crate::reach::Reach;
 
 /// The delay between two connection attempts.
@@ -43,8 +45,8 @@ impl RunAddress {
     /// The node of an address; over the network if there is a token.
     ///
     /// # Errors
-    /// It is not on this host, and there is no token.
-    pub fn node(address: &str, token: Option<Token>) -> Result<RunAddress, String> {
+    /// [`AskError::Elsewhere`]: it is not on this host, and there is no token.
+    pub fn node(address: &str, token: Option<Token>) -> Result<RunAddress, AskError> {
         if let Some(token) = token {
             return Ok(RunAddress::Anywhere(address.to_owned(), token));
         }
@@ -52,10 +54,7 @@ impl RunAddress {
         if Reach::of(address) == Reach::Loopback || place::find(address).is_ok() {
             return Ok(RunAddress::Here(address.to_owned()));
         }
-        Err(format!(
-            "{address} is no node of this user on this host: elsewhere nodes that run with \
-             --token-file FILE answer who has the same token (--token-file FILE)"
-        ))
+        Err(AskError::Elsewhere(address.to_owned()))
     }
 
     /// The name of the target in messages.
@@ -101,10 +100,16 @@ pub enum AskError {
     },
     /// The request is longer than a frame may be.
     TooLong,
+    /// The node of this address is not on this host, and there is no token.
+    Elsewhere(String),
+    /// There is no token in its file.
+    KeyFile(KeyFileError),
     /// The peer has another token.
     Token(String),
     /// The peer is not the run that was addressed.
     Impostor(String),
+    /// This machine has no event queue.
+    NoQueue(io::Error),
     /// An I/O error of this machine.
     Io(io::Error),
 }
@@ -122,12 +127,27 @@ impl fmt::Display for AskError {
                 write!(f, "{whom} refuses the token: its run has another one in --token-file")
             }
             AskError::Impostor(what) => f.write_str(what),
+            AskError::Elsewhere(address) => write!(
+                f,
+                "{address} is no node of this user on this host: elsewhere nodes that run with \
+                 --token-file FILE answer who has the same token (--token-file FILE)"
+            ),
+            AskError::KeyFile(error) => error.fmt(f),
+            AskError::NoQueue(error) => {
+                write!(f, "the system gives no event queue: {error}")
+            }
             AskError::Io(error) => write!(f, "the system fails: {error}"),
         }
     }
 }
 
 impl std::error::Error for AskError {}
+
+impl From<KeyFileError> for AskError {
+    fn from(error: KeyFileError) -> AskError {
+        AskError::KeyFile(error)
+    }
+}
 
 impl From<io::Error> for AskError {
     fn from(error: io::Error) -> AskError {
@@ -155,6 +175,24 @@ pub enum Costs {
     Unasked,
     /// Measure for some seconds, and publish the result as counters.
     Measured,
+}
+
+/// Why received bytes are no answer.
+enum NoAnswer {
+    /// They were changed on the way, or the peer has another token.
+    Changed,
+    Malformed(Malformed),
+    TooLong(TooLong),
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoAnswer::Changed => f.write_str("what comes was changed on the way, or is no answer"),
+            NoAnswer::Malformed(error) => error.fmt(f),
+            NoAnswer::TooLong(frame) => write!(f, "an answer of {} bytes", frame.bytes),
+        }
+    }
 }
 
 /// Why a connection attempt failed.
@@ -301,8 +339,9 @@ impl Asker {
         let host = self.events.host();
         let (endpoint, channel, hello, node) = match &self.whom {
             RunAddress::Here(address) => {
+                let found = place::find(address);
                 let FoundRun { socket, node } =
-                    place::find(address).map_err(ConnectError::Transient)?;
+                    found.map_err(|none| ConnectError::Transient(none.to_string()))?;
                 (local(host, &socket)?, None, Vec::new(), node)
             }
             RunAddress::Socket(socket) => (local(host, socket)?, None, Vec::new(), String::new()),
@@ -458,7 +497,7 @@ impl Asking {
                 Err(error) => return self.lose(events, unreachable(&error)),
                 Ok(Some(length)) => {
                     if let Err(why) = self.take_in(&buffer[..length]) {
-                        return self.lose(events, why);
+                        return self.lose(events, why.to_string());
                     }
                 }
             }
@@ -470,7 +509,7 @@ impl Asking {
     }
 
     /// Processes received bytes.
-    fn take_in(&mut self, bytes: &[u8]) -> Result<(), String> {
+    fn take_in(&mut self, bytes: &[u8]) -> Result<(), NoAnswer> {
         let Some(connection) = &mut self.connection else { return Ok(()) };
         match &mut connection.channel {
             None => connection.reader.push(bytes),
@@ -479,7 +518,7 @@ impl Asking {
                 let received = channel.receive(bytes, &mut plain, &mut connection.out);
                 if let Err(broken) = received {
                     self.refused = broken == Broken::Token;
-                    return Err("what comes was changed on the way, or is no answer".to_owned());
+                    return Err(NoAnswer::Changed);
                 }
                 connection.reader.push(&plain);
                 if channel.is_open() && !connection.plain.is_empty() {
@@ -494,9 +533,9 @@ impl Asking {
             match connection.reader.next_frame() {
                 Ok(None) => break,
                 Ok(Some(frame)) => {
-                    messages.push(Control::decode(frame).map_err(|error| error.to_string())?);
+                    messages.push(Control::decode(frame).map_err(NoAnswer::Malformed)?);
                 }
-                Err(too_long) => return Err(format!("an answer of {} bytes", too_long.bytes)),
+                Err(too_long) => return Err(NoAnswer::TooLong(too_long)),
             }
         }
         messages.into_iter().for_each(|message| self.receive(message));

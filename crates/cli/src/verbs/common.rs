@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use signal_hook::consts::SIGHUP;
 use signal_hook::low_level::pipe;
-use tidemill::ask::{Asker, RunAddress};
+use tidemill::ask::{AskError, Asker, RunAddress};
 use tidemill::console::{Console, Form};
 use tidemill::cost::peak_bytes;
 use tidemill::history::{self, Model};
@@ -87,11 +87,10 @@ pub fn token(file: Option<&PathBuf>, report: Reporter) -> Result<Option<Token>, 
 }
 
 /// A client for the node of an address, over the network if a token is given.
-pub fn asker(address: &str, token: Option<&PathBuf>) -> Result<Asker, String> {
-    let token = token.map(|path| tidemill::keys::token(path)).transpose();
-    let token = token.map_err(|error| error.to_string())?;
+pub fn asker(address: &str, token: Option<&PathBuf>) -> Result<Asker, AskError> {
+    let token = token.map(|path| tidemill::keys::token(path)).transpose()?;
     let whom = RunAddress::node(address, token)?;
-    let host = Os::new().map_err(|error| format!("the system gives no event queue: {error}"))?;
+    let host = Os::new().map_err(AskError::NoQueue)?;
     Ok(Asker::new(Box::new(host), whom))
 }
 

@@ -34,11 +34,9 @@ fn change(
 ) -> Status {
     let asker = asker(address, line.token_file.as_ref());
     let timeout = Duration::from_nanos(line.timeout);
-    let changed = asker.and_then(|mut asker| {
-        asker.install(name, text, timeout).map_err(|error| error.to_string())
-    });
+    let changed = asker.and_then(|mut asker| asker.install(name, text, timeout));
     match changed {
         Ok(()) => Status::Fine,
-        Err(message) => failed(report, &message),
+        Err(error) => failed(report, error),
     }
 }

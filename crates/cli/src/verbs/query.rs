@@ -22,7 +22,7 @@ pub fn query(args: QueryArgs, report: Reporter) -> Status {
     let timeout = Duration::from_nanos(args.timeout);
     let mut asker = match asker(&args.address, args.token_file.as_ref()) {
         Ok(asker) => asker,
-        Err(message) => return failed(report, &message),
+        Err(error) => return failed(report, error),
     };
     let mut out = Out::new();
     let mut before = Vec::new();

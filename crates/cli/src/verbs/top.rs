@@ -2,15 +2,16 @@
 //! files without its help; its socket serves the component tree, and starts the measurement of
 //! rules. A remote run serves all of that over the network.
 
+use std::fmt;
 use std::io::IsTerminal;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tidemill::ask::{Asker, Costs, RunAddress};
+use tidemill::ask::{AskError, Asker, Costs, RunAddress};
 use tidemill::control::place::SOCKET;
 use tidemill::top::{prometheus, table};
 use tidemill_event::Os;
-use tidemill_stat::{Snapshot, place};
+use tidemill_stat::{OpenError, Snapshot, place};
 
 use super::common;
 use crate::args::{TopArgs, TopForm, TopTarget};
@@ -40,22 +41,49 @@ pub fn top(args: &TopArgs, report: Reporter) -> Status {
     });
     match shown {
         Ok(()) => out.finish(),
-        Err(message) => {
-            report.error(&message);
+        Err(error) => {
+            report.error(&error.to_string());
             Status::Failed
         }
     }
 }
 
-/// The only running process.
-fn only() -> Result<u32, String> {
-    match place::all_processes().as_slice() {
-        [] => Err("nothing runs that counts".to_owned()),
-        [pid] => Ok(*pid),
-        pids => {
-            let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
-            Err(format!("there are several runs: name one of {}", pids.join(", ")))
+/// Why there are no counters to show.
+#[derive(Debug)]
+enum TopError {
+    /// No process counts.
+    NoProcess,
+    /// One of these processes must be named.
+    Several(Vec<u32>),
+    /// A token is given, and no node.
+    NoNode,
+    /// The files of the process cannot be read.
+    Open(OpenError),
+    /// The run does not answer.
+    Ask(AskError),
+}
+
+impl fmt::Display for TopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TopError::NoProcess => f.write_str("nothing runs that counts"),
+            TopError::Several(pids) => {
+                let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+                write!(f, "there are several runs: name one of {}", pids.join(", "))
+            }
+            TopError::NoNode => f.write_str("--token-file is for a node: give its address"),
+            TopError::Open(error) => error.fmt(f),
+            TopError::Ask(error) => error.fmt(f),
         }
+    }
+}
+
+/// The only running process.
+fn only() -> Result<u32, TopError> {
+    match place::all_processes().as_slice() {
+        [] => Err(TopError::NoProcess),
+        [pid] => Ok(*pid),
+        pids => Err(TopError::Several(pids.to_vec())),
     }
 }
 
@@ -68,15 +96,13 @@ enum Looker {
 }
 
 impl Looker {
-    fn new(args: &TopArgs) -> Result<Looker, String> {
+    fn new(args: &TopArgs) -> Result<Looker, TopError> {
         match (&args.whom, &args.token_file) {
-            (None | Some(TopTarget::Process(_)), Some(_)) => {
-                Err("--token-file is for a node: give its address".to_owned())
-            }
+            (None | Some(TopTarget::Process(_)), Some(_)) => Err(TopError::NoNode),
             (None, None) => only().map(Looker::process),
             (Some(TopTarget::Process(pid)), None) => Ok(Looker::process(*pid)),
             (Some(TopTarget::Node(address)), token) => {
-                let asker = common::asker(address, token.as_ref())?;
+                let asker = common::asker(address, token.as_ref()).map_err(TopError::Ask)?;
                 Ok(Looker::Node(address.clone(), Box::new(asker), String::new()))
             }
         }
@@ -89,11 +115,11 @@ impl Looker {
     }
 
     /// The current counters.
-    fn look(&mut self, costs: Costs) -> Result<Snapshot, String> {
+    fn look(&mut self, costs: Costs) -> Result<Snapshot, TopError> {
         match self {
-            Looker::Process(pid, _) => Snapshot::open(*pid).map_err(|error| error.to_string()),
+            Looker::Process(pid, _) => Snapshot::open(*pid).map_err(TopError::Open),
             Looker::Node(_, asker, tree) => {
-                let counted = asker.top(costs, TIMEOUT).map_err(|error| error.to_string())?;
+                let counted = asker.top(costs, TIMEOUT).map_err(TopError::Ask)?;
                 let counters = counted.counters.into_iter().collect();
                 *tree = counted.tree;
                 Ok(Snapshot { counters, ..Snapshot::default() })
@@ -130,7 +156,7 @@ impl Looker {
 }
 
 /// Prints the rates of one second; for a process that has died, its last values.
-fn once(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
+fn once(looker: &mut Looker, out: &mut Out) -> Result<(), TopError> {
     let name = looker.name();
     if !looker.goes_on() {
         let last = looker.look(Costs::Unasked)?;
@@ -152,7 +178,7 @@ fn once(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
 }
 
 /// Prints rates each second, until the process ends.
-fn watch(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
+fn watch(looker: &mut Looker, out: &mut Out) -> Result<(), TopError> {
     let name = looker.name();
     looker.components();
     let (mut before, mut since) = (looker.look(Costs::Measured)?, Instant::now());

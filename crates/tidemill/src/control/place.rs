@@ -5,7 +5,7 @@
 //! <folder>/nodes            NAME LISTENS, a line for each node: its name, where it listens
 //! ```
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::fs;
 use std::io::{self, Read};
 use std::net::IpAddr;
@@ -123,23 +123,48 @@ pub fn find_in(base: &Path, address: &str) -> Option<FoundRun> {
     best.map(|(_, found)| found)
 }
 
+/// Why a run is not found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoRun {
+    /// It belongs to this user.
+    OtherUser(u32),
+    /// None has that node in these folders.
+    Nowhere(Vec<PathBuf>),
+}
+
+impl fmt::Display for NoRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoRun::OtherUser(uid) => write!(
+                f,
+                "it belongs to user {uid}, and runs answer their owner only: ask as that user, or \
+                 with --token-file if the run has one"
+            ),
+            NoRun::Nowhere(bases) => {
+                let looked: Vec<String> =
+                    bases.iter().map(|base| base.display().to_string()).collect();
+                let looked = looked.join(", ");
+                write!(f, "no run of this user on this host has that node (looked in {looked})")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NoRun {}
+
 /// The run of this user that has a node of that address.
 ///
 /// # Errors
-/// Why there is none, as text for users.
-pub fn find(address: &str) -> Result<FoundRun, String> {
+/// Why there is none.
+pub fn find(address: &str) -> Result<FoundRun, NoRun> {
     let bases = place::bases();
     if let Some(found) = bases.iter().find_map(|base| find_in(base, address)) {
         return Ok(found);
     }
     if let Some(uid) = owner_of_port(address).filter(|&uid| uid != own_uid()) {
-        return Err(format!(
-            "it belongs to user {uid}, and runs answer their owner only: ask as that user, or with \
-             --token-file if the run has one"
-        ));
+        return Err(NoRun::OtherUser(uid));
     }
-    let looked: Vec<String> = bases.iter().map(|base| base.display().to_string()).collect();
-    Err(format!("no run of this user on this host has that node (looked in {})", looked.join(", ")))
+    Err(NoRun::Nowhere(bases))
 }
 
 pub(super) fn own_uid() -> u32 {
@@ -231,7 +256,7 @@ mod tests {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap().to_string();
         assert_eq!(owner_of_port(&address), Some(own_uid()));
-        let error = find(&address).unwrap_err();
+        let error = find(&address).unwrap_err().to_string();
         assert!(error.contains("no run of this user"), "{error}");
         assert_eq!(owner_of_port("localhost:nowhere"), None);
     }

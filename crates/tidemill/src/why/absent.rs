@@ -39,13 +39,12 @@ pub fn why_not(
     address: &str,
     text: &str,
     timeout: Duration,
-    mut reach: impl FnMut(&str) -> Result<Asker, String>,
+    mut reach: impl FnMut(&str) -> Result<Asker, AskError>,
 ) -> Result<WhyNotAnswer, WhyError> {
     let pattern = parse_pattern(text).map_err(WhyError::Text)?;
-    let refused = |reason| WhyError::Ask(AskError::Refused(reason));
-    let mut first = reach(address).map_err(refused)?;
+    let mut first = reach(address).map_err(WhyError::Ask)?;
     let rules = rules(&mut first, timeout).map_err(WhyError::Ask)?;
-    let rules = Rules::read(&rules).map_err(|error| refused(error.to_string()))?;
+    let rules = Rules::read(&rules).map_err(WhyError::Rules)?;
     rules
         .find(&pattern.name)
         .map_err(|similar| WhyError::NoRelation(pattern.name.clone(), similar))?;
@@ -68,7 +67,7 @@ pub fn why_not(
             if seen.len() < NODES_MAX && seen.insert(peer.clone()) {
                 match reach(&peer) {
                     Ok(asker) => open.push((peer, asker)),
-                    Err(reason) => silent.push((peer, reason)),
+                    Err(error) => silent.push((peer, error.to_string())),
                 }
             }
         }

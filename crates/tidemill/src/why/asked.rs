@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
+use tidemill_overlog::absent::RulesError;
 use tidemill_overlog::node::{Execution, Named, Receipt};
 use tidemill_relation::plan::Rule;
 use tidemill_relation::text::{TextError, parse_tuple};
@@ -31,6 +32,8 @@ pub enum WhyError {
     Text(TextError),
     /// The node does not answer.
     Ask(AskError),
+    /// The rules of the node do not parse.
+    Rules(RulesError),
     /// The node has not recorded the tuple.
     Unknown,
     /// The relation is unknown to the node's program; with a similar one.
@@ -42,6 +45,7 @@ impl fmt::Display for WhyError {
         match self {
             WhyError::Text(error) => write!(f, "this is no tuple: {error}"),
             WhyError::Ask(error) => error.fmt(f),
+            WhyError::Rules(error) => error.fmt(f),
             WhyError::NoRelation(name, similar) => {
                 write!(f, "the program has no relation `{name}`")?;
                 similar.iter().try_for_each(|it| write!(f, "; is `{it}` meant?"))
@@ -72,12 +76,11 @@ pub fn why(
     address: &str,
     text: &str,
     timeout: Duration,
-    mut reach: impl FnMut(&str) -> Result<Asker, String>,
+    mut reach: impl FnMut(&str) -> Result<Asker, AskError>,
 ) -> Result<WhyAnswer, WhyError> {
     let (name, columns) = parse_tuple(text).map_err(WhyError::Text)?;
     let id = Naming::new(&name).id(columns.iter().map(OwnedValue::get));
-    let refused = |reason| WhyError::Ask(AskError::Refused(reason));
-    let first = reach(address).map_err(refused)?;
+    let first = reach(address).map_err(WhyError::Ask)?;
     let mut records = vec![Record::of(first, address, timeout).map_err(WhyError::Ask)?];
     let (mut asked, mut silent) = (Set::default(), Vec::new());
     asked.insert(records[0].node.clone());
@@ -93,12 +96,10 @@ pub fn why(
         }
         for node in strangers {
             asked.insert(node.clone());
-            let found = reach(&node).and_then(|asker| {
-                Record::of(asker, &node, timeout).map_err(|error| error.to_string())
-            });
+            let found = reach(&node).and_then(|asker| Record::of(asker, &node, timeout));
             match found {
                 Ok(record) => records.push(record),
-                Err(reason) => silent.push((node, reason)),
+                Err(error) => silent.push((node, error.to_string())),
             }
         }
     }

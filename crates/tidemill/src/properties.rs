@@ -24,6 +24,7 @@ use tidemill_relation::view::Progress;
 use tidemill_relation::{Seq, SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::ordered::OrderedMap;
+use tidemill_wire::SchemaError;
 
 use crate::unsettled::TABLE;
 use crate::why::GlobalObserver;
@@ -48,10 +49,9 @@ impl PropertyRules {
         global: Global,
         operators: Arc<Registry>,
         is_interpreted: bool,
-    ) -> Result<PropertyRules, String> {
+    ) -> Result<PropertyRules, SchemaError> {
         let Global { compiled, reads, heads } = global;
-        let rules = Rules::with_operators(compiled, operators);
-        let mut rules = rules.map_err(|error| error.to_string())?;
+        let mut rules = Rules::with_operators(compiled, operators)?;
         heads.iter().for_each(|head| rules.cross(head.relation));
         if is_interpreted {
             rules.interpret();

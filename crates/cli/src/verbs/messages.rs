@@ -114,7 +114,7 @@ fn with_converter(
     match Converter::new(&schema, message, paths.as_deref(), engine) {
         Ok(converter) => work(&converter),
         Err(error) => {
-            report.error(&error);
+            report.error(&format!("--select: {error}"));
             Status::Failed
         }
     }

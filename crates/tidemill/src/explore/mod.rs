@@ -100,7 +100,7 @@ impl Explorer {
         let traits = fit::traits(&compiled);
         let global = compiled.global.take();
         let properties = global.map(|global| PropertyRules::new(*global)).transpose();
-        let properties = properties.map_err(Error::Program)?.flatten();
+        let properties = properties.map_err(Error::program)?.flatten();
         let rules = Rules::new(compiled).map_err(Error::program)?;
         let identities = identities(options.nodes, options.landmark.as_deref());
         let rules = Arc::new(rules);

@@ -14,6 +14,7 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::{SeqBuilder, Value, write_value};
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::keyed::Secret;
+use tidemill_wire::SchemaError;
 
 use super::fit::VIOLATION;
 use super::found::{Findings, violation};
@@ -37,14 +38,14 @@ impl PropertyRules {
     ///
     /// # Errors
     /// None that a program could cause: their tuples never travel.
-    pub(super) fn new(global: Global) -> Result<Option<PropertyRules>, String> {
+    pub(super) fn new(global: Global) -> Result<Option<PropertyRules>, SchemaError> {
         let Global { compiled, mut reads, mut heads } = global;
         heads.retain(|head| head.name == VIOLATION);
         reads.retain(|read| heads.iter().any(|head| head.reads.contains(&read.here)));
         if heads.is_empty() {
             return Ok(None);
         }
-        let rules = Rules::new(compiled).map_err(|error| error.to_string())?;
+        let rules = Rules::new(compiled)?;
         Ok(Some(PropertyRules { rules: Arc::new(rules), reads, heads }))
     }
 

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::io::{Read, Write};
 
 use tidemill_stdx::region::Bump;
-use tidemill_wire::decode::{Native, Tables};
+use tidemill_wire::decode::{Native, SelectError, Tables};
 use tidemill_wire::encode::BinarySink;
 use tidemill_wire::json::{self, JsonSink, Mapping, PrintOptions, ReadError, ReadOptions};
 use tidemill_wire::sink::Wants;
@@ -57,13 +57,10 @@ impl<'s> Converter<'s> {
         message: MessageId,
         paths: Option<&[&str]>,
         engine: Engine,
-    ) -> Result<Converter<'s>, String> {
+    ) -> Result<Converter<'s>, SelectError> {
         let tables = match paths {
             None => Tables::new(schema),
-            Some(paths) => {
-                let selected = Tables::select(schema, message, paths);
-                selected.map_err(|error| format!("--select: {error}"))?
-            }
+            Some(paths) => Tables::select(schema, message, paths)?,
         };
         let paths = paths.unwrap_or_default().iter().map(|&path| path.to_owned()).collect();
         let mapping = Mapping::new(schema);

@@ -1,6 +1,7 @@
 //! The components of a program.
 
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use tidemill_cl::check::check_with;
 use tidemill_cl::ir;
@@ -22,7 +23,10 @@ impl Program {
             let file = self.sources.add(path.display().to_string(), text);
             ids.push(file);
             let span = Span { file, start: 0, end: 0 };
-            unreadable.extend(problem.map(|text| Diagnostic::error("file-unreadable", span, text)));
+            unreadable
+                .extend(problem.map(|problem| {
+                    Diagnostic::error("file-unreadable", span, problem.to_string())
+                }));
         }
         match unreadable.is_empty() {
             true => self.lower_components(&ids),
@@ -61,12 +65,29 @@ impl Program {
     }
 }
 
-fn read(path: &Path) -> Result<String, String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot read the file: {error}"))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        format!("the file is no UTF-8 text: byte {at} does not belong to one")
-    })
+/// Why a file has no text.
+#[derive(Debug)]
+enum FileError {
+    /// It cannot be read.
+    Unreadable(io::Error),
+    /// It is no UTF-8 from this byte on.
+    NoText(usize),
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FileError::Unreadable(error) => write!(f, "cannot read the file: {error}"),
+            FileError::NoText(at) => {
+                write!(f, "the file is no UTF-8 text: byte {at} does not belong to one")
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, FileError> {
+    let bytes = std::fs::read(path).map_err(FileError::Unreadable)?;
+    String::from_utf8(bytes).map_err(|error| FileError::NoText(error.utf8_error().valid_up_to()))
 }
 
 /// Verifies that a program has the properties that the code generator relies on. A failure is a bug

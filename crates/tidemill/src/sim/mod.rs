@@ -57,6 +57,7 @@ use tidemill_diag::{Diagnostic, Sources};
 use tidemill_overlog::node::{Identity, Program as Rules, Stages};
 use tidemill_overlog::program::{Compiled as OfRules, Watch};
 use tidemill_relation::plan::RelationId;
+use tidemill_wire::SchemaError;
 
 use crate::console::Console;
 use crate::error::Error;
@@ -127,7 +128,7 @@ impl Simulation {
         let idle = || Rules::new(OfRules::default());
         let mut rules = compiled.rules.map_or_else(idle, Ok).map_err(Error::program)?;
         let properties = properties(&mut rules, options.components == Engine::Interpreter);
-        let properties = properties.map_err(Error::Program)?;
+        let properties = properties.map_err(Error::program)?;
         settle::table(&rules).into_iter().for_each(|table| rules.cross(table));
         let rules = Arc::new(rules);
         let (parts, cues): (_, Arc<[Cue]>) = (compiled.parts, Arc::new([]));
@@ -295,7 +296,7 @@ pub fn can_be_unsettled(program: &Program) -> bool {
 fn properties(
     rules: &mut Rules,
     is_interpreted: bool,
-) -> Result<Option<Arc<PropertyRules>>, String> {
+) -> Result<Option<Arc<PropertyRules>>, SchemaError> {
     let Some(global) = rules.compiled.global.take() else { return Ok(None) };
     let properties = PropertyRules::new(*global, rules.operators().clone(), is_interpreted)?;
     properties.reads().for_each(|relation| rules.cross(relation));

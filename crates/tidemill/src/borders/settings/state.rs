@@ -1,6 +1,7 @@
 //! The settings of apps in `flow::config`, and the graph of the files.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use tidemill_overlog::node::CrossingKind;
 use tidemill_packet::app::Value as Setting;
@@ -28,6 +29,34 @@ pub(crate) struct Settings {
     /// Settings that replace those of the files: by app, then by key.
     rows: Vec<SortedMap<String, Setting>>,
     pub(super) handover: Handover,
+}
+
+/// Why a setting is refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum SettingError {
+    /// There is no app of this name.
+    NoApp(String),
+    /// No setting has such a value.
+    NoValue,
+    /// What a `Decode` decodes cannot change.
+    Decoded,
+    /// How an app runs components cannot change.
+    Program,
+    /// The app does not accept it.
+    Config(String),
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self {
+            SettingError::NoApp(app) => return write!(f, "the graph has no app `{app}`"),
+            SettingError::NoValue => return f.write_str("it is no value of a setting"),
+            SettingError::Config(message) => return f.write_str(message),
+            SettingError::Decoded => "what it decodes",
+            SettingError::Program => "how it runs components",
+        };
+        write!(f, "{what} is settled when the program is loaded")
+    }
 }
 
 /// A row that was refused.
@@ -125,16 +154,17 @@ impl Settings {
             return Ok(());
         }
         marks::arrive("packets/check");
-        let found = at.ok_or_else(|| format!("the graph has no app `{app}`"));
+        let found = at.ok_or_else(|| SettingError::NoApp(app.to_owned()));
         let checked = found.and_then(|at| {
-            let setting = setting.ok_or_else(|| "it is no value of a setting".to_owned())?;
+            let setting = setting.ok_or(SettingError::NoValue)?;
             fits(&self.written.apps[at], key, &setting)?;
             Ok((at, setting))
         });
         let (at, setting) = match checked {
             Ok(checked) => checked,
-            Err(reason) => {
+            Err(error) => {
                 let (app, key, value) = (app.to_owned(), key.to_owned(), OwnedValue::new(value));
+                let reason = error.to_string();
                 return Err(RefusedSetting { app, key, value, reason });
             }
         };
@@ -161,17 +191,17 @@ impl Settings {
 }
 
 /// Checks whether an app accepts a setting.
-fn fits(known: &AppSpec, key: &str, value: &Setting) -> Result<(), String> {
+fn fits(known: &AppSpec, key: &str, value: &Setting) -> Result<(), SettingError> {
     if known.kind.name == DECODE {
-        return Err("what it decodes is settled when the program is loaded".to_owned());
+        return Err(SettingError::Decoded);
     }
     if is_of_program(known) {
-        return Err("how it runs components is settled when the program is loaded".to_owned());
+        return Err(SettingError::Program);
     }
     let mut config = known.config.clone();
     config.set(key, value.clone());
     match known.kind.check(&config).into_iter().next() {
-        Some((_, message)) => Err(message),
+        Some((_, message)) => Err(SettingError::Config(message)),
         None => Ok(()),
     }
 }

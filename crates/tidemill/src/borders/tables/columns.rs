@@ -8,6 +8,8 @@
 //! Addresses are bytes, in network order; booleans are bool; all else is an integer. A number of 64
 //! bits is the integer of the same bits, so one above 2^63-1 is negative.
 
+use std::fmt;
+
 use tidemill_packet::kernel::table::Row;
 use tidemill_packet::kernel::table::spec::{Column, Meaning, TableKind, TableSpec, low_bits};
 use tidemill_relation::{OwnedValue, TypeSet, Value};
@@ -104,6 +106,49 @@ fn value_of(column: &Column, number: u64) -> OwnedValue {
     })
 }
 
+/// Why columns are no row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum RowError {
+    /// A prefix that is longer than its column.
+    Prefix { prefix: i64, bits: u32 },
+    /// A key with bits beyond its prefix.
+    BeyondPrefix(String),
+    /// A key with bits that are not in its mask.
+    BeyondMask(String),
+    /// A number that is too large for its column.
+    Range { number: i64, bits: u32, column: String },
+    /// A value of another type, or none.
+    Type { value: String, expected: Meaning, column: String },
+}
+
+impl fmt::Display for RowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RowError::Prefix { prefix, bits } => {
+                write!(f, "a prefix of {prefix} bits; the column has {bits}")
+            }
+            RowError::BeyondPrefix(column) => {
+                write!(f, "`{column}` has bits beyond its prefix; `f_net` clears them")
+            }
+            RowError::BeyondMask(column) => {
+                write!(f, "`{column}` has bits that are not in its mask")
+            }
+            RowError::Range { number, bits, column } => {
+                write!(f, "{number} is no number of {bits} bits: `{column}`")
+            }
+            RowError::Type { value, expected, column } => {
+                let what = match expected {
+                    Meaning::Number => "a number",
+                    Meaning::Truth => "a truth value",
+                    Meaning::Ipv4 => "the 4 bytes of an address",
+                    Meaning::Mac => "the 6 bytes of an address",
+                };
+                write!(f, "{value} is not {what}: `{column}`")
+            }
+        }
+    }
+}
+
 /// The row with these columns; the location is skipped. Masked bits of a key are set to 0, so that
 /// two rows of the relation are never one entry.
 ///
@@ -112,9 +157,9 @@ fn value_of(column: &Column, number: u64) -> OwnedValue {
 pub(super) fn row_of<'v>(
     spec: &TableSpec,
     columns: impl IntoIterator<Item = Value<'v>>,
-) -> Result<Row, String> {
+) -> Result<Row, RowError> {
     let mut columns = columns.into_iter();
-    let mut take = |declared: &[Column]| -> Result<Vec<u64>, String> {
+    let mut take = |declared: &[Column]| -> Result<Vec<u64>, RowError> {
         declared.iter().map(|column| number_of(column, columns.next())).collect()
     };
     let key = take(&spec.key)?;
@@ -125,8 +170,7 @@ pub(super) fn row_of<'v>(
             let prefix = take(&[number("Prefix", 64)])?[0];
             let bits = spec.key.last().map_or(0, |last| last.bits);
             if prefix > bits.into() {
-                let prefix = prefix.cast_signed();
-                return Err(format!("a prefix of {prefix} bits; the column has {bits}"));
+                return Err(RowError::Prefix { prefix: prefix.cast_signed(), bits });
             }
             let rest = low_bits(bits - prefix as u32);
             let mut mask: Vec<u64> = all().collect();
@@ -137,12 +181,10 @@ pub(super) fn row_of<'v>(
     };
     let beyond = key.iter().zip(&mask).position(|(number, mask)| number & !mask != 0);
     if let Some(at) = beyond {
-        let name = &spec.key[at].name;
+        let name = spec.key[at].name.clone();
         return Err(match spec.kind {
-            TableKind::Prefix => {
-                format!("`{name}` has bits beyond its prefix; `f_net` clears them")
-            }
-            _ => format!("`{name}` has bits that are not in its mask"),
+            TableKind::Prefix => RowError::BeyondPrefix(name),
+            _ => RowError::BeyondMask(name),
         });
     }
     let values = take(&spec.values)?;
@@ -153,13 +195,13 @@ fn number(name: &str, bits: u32) -> Column {
     Column { name: name.to_owned(), bits, meaning: Meaning::Number }
 }
 
-fn number_of(column: &Column, value: Option<Value<'_>>) -> Result<u64, String> {
-    let name = &column.name;
+fn number_of(column: &Column, value: Option<Value<'_>>) -> Result<u64, RowError> {
+    let name = || column.name.clone();
     let read = match (column.meaning, value) {
         (Meaning::Number, Some(Value::Int(number))) => {
             let bits = number.cast_unsigned();
             if bits & !column.mask() != 0 {
-                return Err(format!("{number} is no number of {} bits: `{name}`", column.bits));
+                return Err(RowError::Range { number, bits: column.bits, column: name() });
             }
             Some(bits)
         }
@@ -169,14 +211,8 @@ fn number_of(column: &Column, value: Option<Value<'_>>) -> Result<u64, String> {
         _ => None,
     };
     read.ok_or_else(|| {
-        let what = match column.meaning {
-            Meaning::Number => "a number",
-            Meaning::Truth => "a truth value",
-            Meaning::Ipv4 => "the 4 bytes of an address",
-            Meaning::Mac => "the 6 bytes of an address",
-        };
         let value = value.map_or_else(String::new, |value| value.to_string());
-        format!("{value} is not {what}: `{name}`")
+        RowError::Type { value, expected: column.meaning, column: name() }
     })
 }
 
@@ -255,7 +291,8 @@ mod tests {
                 Value::Bytes(hop),
                 Value::Int(bytes),
             ];
-            let found = row_of(&spec, columns).err().unwrap_or_default();
+            let found = row_of(&spec, columns);
+            let found = found.map_or_else(|error| error.to_string(), |_| String::new());
             assert_eq!(found, wrong);
         };
         let check =

@@ -13,7 +13,7 @@ use tidemill_packet::kernel::table::{Change, Row, TableError};
 use tidemill_relation::{OwnedValue, SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::marks;
 
-use super::columns;
+use super::columns::{self, RowError};
 use super::state::{RefusedRow, Table, UndoRow};
 use crate::borders::rows::{put, relation_rows};
 use crate::machine::Machine;
@@ -27,7 +27,7 @@ struct Batch {
     gone: BTreeMap<Entry, (Row, Vec<OwnedValue>)>,
     come: BTreeMap<Entry, (Row, Vec<OwnedValue>)>,
     /// Why the first row does not fit the table.
-    wrong: Option<String>,
+    wrong: Option<RowError>,
     /// Rows that do not fit the table.
     strange: Vec<Vec<OwnedValue>>,
 }
@@ -164,7 +164,7 @@ fn write(
     let changes = batch.changes();
     let (app, spec) = (&table.border.app, &table.border.spec);
     let written = match &batch.wrong {
-        Some(why) => Err(why.clone()),
+        Some(why) => Err(why.to_string()),
         None => {
             marks::arrive("packets/table");
             let written = machine.node.driver.engine.write_table(app, &spec.name, &changes);

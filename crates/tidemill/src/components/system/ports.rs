@@ -9,6 +9,7 @@
 //! has no room for are not sent, which is reported to the program and counted by the app.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use tidemill_packet::packet::Packet;
 
@@ -40,6 +41,27 @@ pub(crate) struct Ports {
     outputs: Vec<Port<Outgoing>>,
     /// Packets refused by a full output since the last call of `refused`.
     refused: u64,
+}
+
+/// Why a pair of ports cannot be opened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum NoPort {
+    /// Neither an input nor an output has this name.
+    Either(String),
+    /// No input has this name.
+    Input(String),
+    /// No output has this name.
+    Output(String),
+}
+
+impl fmt::Display for NoPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoPort::Either(name) => write!(f, "no link leads from or to `{name}`"),
+            NoPort::Input(name) => write!(f, "no link leads here from `{name}`"),
+            NoPort::Output(name) => write!(f, "no link leads from here to `{name}`"),
+        }
+    }
 }
 
 /// Renames ports; a port keeps its queue if its name stays.
@@ -94,14 +116,14 @@ impl Ports {
     }
 
     /// Checks that this pair of ports can be opened: one of them must exist.
-    pub(super) fn check(&self, from: &str, to: &str) -> Result<(), String> {
+    pub(super) fn check(&self, from: &str, to: &str) -> Result<(), NoPort> {
         let has_input = self.inputs.iter().any(|port| port.name == from);
         let has_output = self.outputs.iter().any(|port| port.name == to);
         match from == to {
             true if has_input || has_output => Ok(()),
-            true => Err(format!("no link leads from or to `{from}`")),
-            false if !has_input => Err(format!("no link leads here from `{from}`")),
-            false if !has_output => Err(format!("no link leads from here to `{to}`")),
+            true => Err(NoPort::Either(from.to_owned())),
+            false if !has_input => Err(NoPort::Input(from.to_owned())),
+            false if !has_output => Err(NoPort::Output(to.to_owned())),
             false => Ok(()),
         }
     }

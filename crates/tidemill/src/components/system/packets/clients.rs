@@ -1,13 +1,14 @@
 //! The apps opened by clients, with their queued packets.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, CommunicationMap};
 use tidemill_stdx::sorted::SortedMap;
 
-use crate::components::system::ports::Ports;
+use crate::components::system::ports::{NoPort, Ports};
 
 /// The type of the apps.
 const OUTSIDE: &str = "Outside";
@@ -23,6 +24,26 @@ pub(super) struct OpenApp {
     pub(super) packets: VecDeque<Packet>,
     /// The capture time of the last received packet, which sent packets inherit.
     pub(super) time_ns: Option<i64>,
+}
+
+/// Why clients cannot open an app.
+pub(super) enum NoApp {
+    /// The program is an app itself, without such ports.
+    Port(NoPort),
+    /// There is no graph.
+    NoGraph,
+    /// The graph has none of this name.
+    NotInGraph(String),
+}
+
+impl fmt::Display for NoApp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoApp::Port(port) => port.fmt(f),
+            NoApp::NoGraph => f.write_str("no packet graph runs beside the components"),
+            NoApp::NotInGraph(name) => write!(f, "the packet graph has no `{name} :: {OUTSIDE}`"),
+        }
+    }
 }
 
 /// The clients of the graph, or of the ports of an app.
@@ -62,16 +83,16 @@ impl Packets {
         engine: &Engine,
         name: &str,
         (from, to): (&str, &str),
-    ) -> Result<(), String> {
+    ) -> Result<(), NoApp> {
         if let Some(ports) = &self.ports {
-            return ports.check(from, to);
+            return ports.check(from, to).map_err(NoApp::Port);
         }
         if engine.has_app(name, OUTSIDE) {
             return Ok(());
         }
         match engine.graph().apps.is_empty() {
-            true => Err("no packet graph runs beside the components".to_owned()),
-            false => Err(format!("the packet graph has no `{name} :: {OUTSIDE}`")),
+            true => Err(NoApp::NoGraph),
+            false => Err(NoApp::NotInGraph(name.to_owned())),
         }
     }
 }

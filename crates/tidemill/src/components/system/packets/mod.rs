@@ -62,8 +62,9 @@ pub(super) fn serve(
 fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: &str) {
     let (packets, engine) = (&mut world.node.systems.packets, &world.node.driver.engine);
     let (source, target) = ends(name);
-    if let Err(reason) = packets.check(engine, name, (source, target)) {
-        return world.answer(lp, from, Response::Failed { reason: reason.into_bytes().into() });
+    if let Err(error) = packets.check(engine, name, (source, target)) {
+        let reason = error.to_string().into_bytes().into();
+        return world.answer(lp, from, Response::Failed { reason });
     }
     let app = packets.apps.entry(name.to_owned()).or_insert_with(|| OpenApp {
         from: source.to_owned(),

@@ -27,7 +27,10 @@ pub(super) fn serve(
             let address = (kind.0.to_vec(), address.0.to_vec());
             let answer = match world.node.systems.outlets.connect(from, address) {
                 Ok(()) => Response::Connected,
-                Err(reason) => Response::Refused { reason: reason.into_bytes().into() },
+                Err(error) => {
+                    let reason = error.to_string().into_bytes().into();
+                    Response::Refused { reason }
+                }
             };
             return world.answer(lp, from, answer);
         }

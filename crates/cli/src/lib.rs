@@ -19,11 +19,12 @@ mod report;
 mod status;
 mod verbs;
 
+use std::fmt;
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use tidemill_stdx::log::{self, Filters};
+use tidemill_stdx::log::{self, AlreadySet, FilterError, Filters};
 
 use args::{Cli, ExpandError, Global, Verb};
 use output::Out;
@@ -73,8 +74,8 @@ fn run(cli: Cli) -> Status {
     let report = match start_log(&cli.global) {
         Ok(Lines::Text) => report,
         Ok(Lines::Json) => report.json(),
-        Err(message) => {
-            report.error(&message);
+        Err(error) => {
+            report.error(&error.to_string());
             return Status::Usage;
         }
     };
@@ -109,8 +110,26 @@ enum Lines {
     Json,
 }
 
+/// Why there is no log.
+#[derive(Debug)]
+enum LogError {
+    /// `--log` is malformed.
+    Filters(FilterError),
+    /// This process has one.
+    AlreadySet(AlreadySet),
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogError::Filters(error) => write!(f, "--log: {error}"),
+            LogError::AlreadySet(error) => error.fmt(f),
+        }
+    }
+}
+
 /// Starts the log as requested by `--log`, or else by `-v` and `-q`.
-fn start_log(global: &Global) -> Result<Lines, String> {
+fn start_log(global: &Global) -> Result<Lines, LogError> {
     let spec = match (&global.log, global.quiet, global.verbose) {
         (Some(spec), ..) => spec.as_str(),
         (None, true, _) => "error",
@@ -119,12 +138,12 @@ fn start_log(global: &Global) -> Result<Lines, String> {
         (None, false, 2) => "debug",
         (None, false, _) => "trace,place",
     };
-    let filters = Filters::parse(spec).map_err(|error| format!("--log: {error}"))?;
+    let filters = Filters::parse(spec).map_err(LogError::Filters)?;
     let (form, output) = if filters.is_json() {
         (Lines::Json, log::json_lines(std::io::stderr(), report::now_ns))
     } else {
         (Lines::Text, log::lines(std::io::stderr()))
     };
-    log::init(filters, output).map_err(|error| error.to_string())?;
+    log::init(filters, output).map_err(LogError::AlreadySet)?;
     Ok(form)
 }

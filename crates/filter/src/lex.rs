@@ -252,7 +252,7 @@ enum TokenError {
 impl fmt::Display for TokenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            TokenError::NoName => "a backslash needs a name behind it",
+            TokenError::NoName => "a backslash needs a name after it",
             TokenError::NotOctal => "a number that begins with 0 is octal: its digits are 0 to 7",
             TokenError::TooLarge => "the number does not fit 32 bits",
             TokenError::NoAddress => "the numbers of an IPv4 address are 0 to 255",

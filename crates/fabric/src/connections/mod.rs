@@ -13,11 +13,11 @@
 //!
 //! Without a key a connection is written by the side that made it and read by the other, so that
 //! two nodes that talk both ways have two of them. With a key frames are those of
-//! [`seal`](crate::seal), each preceded by its length, and go both ways. The side that connects begins
-//! with a handshake; a session belongs to the connection that it was made on, and its frames come
-//! there in order and without gaps, or the connection ends; each begins with how many contents the
-//! sessions before it have brought. What waits for a peer is sealed just before it is written, so
-//! that it outlives a connection that breaks.
+//! [`seal`](crate::seal), each preceded by its length, and go both ways. The side that connects
+//! begins with a handshake; a session belongs to the connection that it was made on, and its
+//! frames come there in order and without gaps, or the connection ends; each begins with how many
+//! contents the sessions before it have brought. What waits for a peer is sealed just before it is
+//! written, so that it outlives a connection that breaks.
 //!
 //! Resources that strangers can occupy, with a key: [`UNPROVEN_MAX`] connections for
 //! [`UNPROVEN_NS`] each, with no more bytes than an initiation has. Only the oldest of these make

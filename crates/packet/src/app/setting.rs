@@ -37,13 +37,13 @@ impl fmt::Display for BadValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BadValue::Kind { expected, given } => {
-                write!(f, "{expected} is expected, this is {given}")
+                write!(f, "expected {expected}, found {given}")
             }
             BadValue::Range { given, min, max } => {
                 write!(f, "{given} is not between {min} and {max}")
             }
             BadValue::Form { expected, example } => {
-                write!(f, "{expected} is expected, such as \"{example}\"")
+                write!(f, "expected {expected}, such as \"{example}\"")
             }
         }
     }

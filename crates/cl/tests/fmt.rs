@@ -4,6 +4,7 @@ use crate::corpus::{folder, parse, programs, text};
 use tidemill_cl::fmt::{WIDTH, format};
 use tidemill_cl::lex::lex;
 use tidemill_diag::FileId;
+use tidemill_stdx::rng::Rng;
 use tidemill_support::golden::Golden;
 
 const FILE: FileId = FileId(0);
@@ -59,13 +60,58 @@ fn white_space_does_not_matter() {
 #[test]
 fn the_style() {
     let mut golden = Golden::default();
-    for name in ["style", "comments"] {
+    for name in ["style", "comments", "long_comments"] {
         let path = folder("fmt").join(format!("{name}.com"));
         let source = tidemill_support::text(&path);
         let formatted = format(FILE, &source).expect("no errors");
         assert_eq!(format(FILE, &formatted).as_ref(), Ok(&formatted), "{name} is not final");
         golden.check(&path.with_extension("formatted"), formatted);
     }
+}
+
+/// A comment of some length and some lines, with some white space around it.
+fn comment(random: &mut Rng) -> String {
+    let mut below = |limit: u64| random.below(limit) as usize;
+    let blank = |kind| ["", " ", "\n", "\n\n\n"][kind];
+    let lines: Vec<String> = (0..1 + below(4) / 3)
+        .map(|_| "c".repeat([1, 8, 30, 60, 85, 95, 120][below(7)] + below(12)))
+        .collect();
+    format!("{}(* {} *){}", blank(below(4)), lines.join("\n  "), blank(below(4)))
+}
+
+/// The text with comments between some of its tokens.
+fn commented(text: &str, random: &mut Rng) -> String {
+    let (mut out, mut before) = (String::new(), 0);
+    let rarely = 1 + random.below(40);
+    for token in &lex(FILE, text).tokens {
+        out += &text[before..token.start as usize];
+        while random.below(rarely + 1) == 0 {
+            out += &comment(random);
+        }
+        out += &text[token.start as usize..token.end as usize];
+        before = token.end as usize;
+    }
+    out + &text[before..]
+}
+
+/// `ROUNDS=1000` tries more.
+#[test]
+fn comments_anywhere_are_formatted_once_and_for_all() {
+    let rounds = std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let mut random = Rng::new(3);
+    let mut formatted = 0;
+    for name in programs() {
+        let original = text(&name);
+        for _ in 0..rounds {
+            let text = commented(&original, &mut random);
+            let Ok(once) = format(FILE, &text) else { continue };
+            assert_eq!(format(FILE, &once).as_ref(), Ok(&once), "{name}: {text}");
+            // It was formatted, and not left as it was.
+            assert!(!once.contains("\n\n\n"), "{name}: {text}");
+            formatted += 1;
+        }
+    }
+    assert!(formatted > 10 * rounds, "{formatted}");
 }
 
 #[test]

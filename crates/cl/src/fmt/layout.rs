@@ -18,6 +18,21 @@ struct Word {
     own_line: bool,
 }
 
+impl Word {
+    /// Characters, were it on one line.
+    fn width(&self) -> usize {
+        self.text.chars().count()
+    }
+
+    /// The column behind it, if it begins at this one.
+    fn end(&self, column: usize) -> usize {
+        match self.text.rsplit_once('\n') {
+            Some((_, last)) => last.chars().count(),
+            None => column + self.width(),
+        }
+    }
+}
+
 /// The text of all lines.
 pub(super) fn print(text: &str, lines: &[Line], end: u32) -> String {
     let mut printer = Printer { text, out: String::new(), before: 0, opened: true };
@@ -63,7 +78,8 @@ impl Printer<'_> {
         self.opened = false;
     }
 
-    /// Prints the comments before a line that have lines of their own, and returns how many.
+    /// Prints the comments before a line that have lines of their own, and returns how many. One
+    /// that shares its line with what follows gets its own if both together are too long.
     fn leading_comments(&mut self, line: &Line) -> usize {
         let is_comment = |token: &Token| token.kind == TokenKind::Comment;
         let count = line.tokens.iter().take_while(|token| is_comment(token)).count();
@@ -73,6 +89,7 @@ impl Printer<'_> {
             if !behind
                 && let Some(next) = line.tokens.get(i + 1..)
                 && self.same_line(comment, next)
+                && self.first_word_fits(line, i)
             {
                 return i;
             }
@@ -98,6 +115,18 @@ impl Printer<'_> {
         next.is_some_and(|next| {
             !self.text[comment.end as usize..next.start as usize].contains('\n')
         })
+    }
+
+    /// Whether the first word of the line fits behind the comments before it, from that one on.
+    fn first_word_fits(&mut self, line: &Line, comment: usize) -> bool {
+        let before = self.before;
+        let words = self.words(&line.tokens[comment..], line.kind);
+        self.before = before;
+        let indent = (line.level * INDENT).min(INDENT_MAX);
+        let comments = words.iter().take_while(|word| word.glued);
+        let column = comments.fold(indent, |column, word| word.end(column) + 1);
+        let first = words.iter().find(|word| !word.glued);
+        first.is_none_or(|word| column + word.width() <= WIDTH)
     }
 
     fn indent(&mut self, columns: usize) {
@@ -154,15 +183,14 @@ impl Printer<'_> {
     }
 
     fn fill(&mut self, words: &[Word], indent: usize) {
-        let width = |word: &Word| word.text.chars().count() + 1;
-        let fits = indent + words.iter().map(width).sum::<usize>() <= WIDTH + 1
+        let width: usize = words.iter().map(|word| word.width() + 1).sum();
+        let fits = indent + width <= WIDTH + 1
             && !words.iter().any(|word| word.own_line || word.text.contains('\n'));
         self.indent(indent);
         let mut column = indent;
         for (i, word) in words.iter().enumerate() {
-            let length = word.text.chars().count();
             if i > 0 {
-                let full = !word.glued && column + 1 + length > WIDTH;
+                let full = !word.glued && column + 1 + word.width() > WIDTH;
                 let alternative = word.alternative && !fits;
                 if full || alternative || word.own_line {
                     column = indent + if alternative { 0 } else { CONTINUATION };
@@ -174,8 +202,7 @@ impl Printer<'_> {
                 }
             }
             self.out.push_str(&word.text);
-            let last = word.text.rsplit_once('\n').map(|(_, last)| last.chars().count());
-            column = last.unwrap_or(column + length);
+            column = word.end(column);
         }
         self.out.push('\n');
     }

@@ -63,6 +63,10 @@ pub fn parse_file(file: FileId, text: &str) -> (File, Vec<Diagnostic>) {
     let mut diagnostics = parser.diagnostics;
     sort::by_key(&mut diagnostics, |it| it.span.start);
     diagnostics.dedup();
+    if let Some(span) = parser.given_up {
+        let message = format!("the file is given up after {DIAGNOSTICS_MAX} errors");
+        diagnostics.push(Diagnostic::error("more-findings", span, message));
+    }
     (File { file, definitions }, diagnostics)
 }
 
@@ -81,6 +85,8 @@ struct Parser<'a> {
     diagnostics: Vec<Diagnostic>,
     /// Where the last error was reported, as an index of `tokens`: one error per place.
     last_error: Option<usize>,
+    /// The first error that is not reported, because there are too many.
+    given_up: Option<Span>,
     /// How deep the part being read is nested.
     nesting: usize,
     /// The height of the expression, designator or type read last.
@@ -92,6 +98,7 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     fn new(file: FileId, text: &'a str, lexed: Lexed) -> Parser<'a> {
         let Lexed { tokens, mut diagnostics, .. } = lexed;
+        let given_up = diagnostics.get(DIAGNOSTICS_MAX).map(|it| it.span);
         diagnostics.truncate(DIAGNOSTICS_MAX);
         Parser {
             file,
@@ -100,6 +107,7 @@ impl<'a> Parser<'a> {
             at: 0,
             diagnostics,
             last_error: None,
+            given_up,
             nesting: 0,
             height: 0,
             open: Vec::new(),

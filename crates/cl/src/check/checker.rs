@@ -12,12 +12,13 @@ use crate::ast;
 use crate::check::info::{
     ComponentInfo, ConstantInfo, InterfaceInfo, Known, ProcedureInfo, RoutineInfo,
 };
+use crate::check::limit::errors_first;
 use crate::check::names::{ConstantId, Here, RoutineId, Scope, ScopeId};
 use crate::ir::{ComponentId, InterfaceId};
 use crate::system::Interfaces;
 use crate::tree::{self, ProcedureId, Routine};
 
-/// Findings after which no more are reported.
+/// Diagnostics of a program that are shown.
 const DIAGNOSTICS_MAX: usize = 200;
 
 /// A program being checked.
@@ -122,7 +123,6 @@ impl<'a> Checker<'a> {
         let position = |span: Span| (span.file, span.start, span.end);
         sort::by_key(&mut self.diagnostics, |it| position(it.span));
         self.diagnostics.dedup();
-        self.diagnostics.truncate(DIAGNOSTICS_MAX);
-        (self.tree, self.diagnostics)
+        (self.tree, errors_first(self.diagnostics, DIAGNOSTICS_MAX))
     }
 }

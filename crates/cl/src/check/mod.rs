@@ -13,6 +13,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `checker.rs` | the state of the checker, and the diagnostics; the other files add to it |
+//! | `limit.rs` | how many of them are shown |
 //! | `info.rs` | facts about each declaration |
 //! | `names.rs`, `lookup.rs` | scopes: what a name means where |
 //! | `declarations.rs` | collects components, interfaces, variables, procedures |
@@ -41,6 +42,7 @@ mod fit;
 mod flow;
 mod info;
 mod interfaces;
+mod limit;
 mod locks;
 mod lookup;
 mod messages;

@@ -93,6 +93,7 @@ impl Parser<'_> {
         if self.diagnostics.len() < DIAGNOSTICS_MAX {
             self.diagnostics.push(diagnostic);
         } else {
+            self.given_up.get_or_insert(diagnostic.span);
             self.give_up();
         }
     }

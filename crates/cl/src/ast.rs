@@ -26,6 +26,7 @@
 //! No path through the tree is longer than the parser's limit, so plain recursion over it is safe.
 
 mod dump;
+mod names;
 mod sends;
 
 use tidemill_diag::{FileId, Span};

@@ -1,5 +1,6 @@
 //! Components: parsing, checks, formatting, and both engines compared.
 
+mod chains;
 mod check;
 mod check_mutated;
 mod classes;

@@ -1,11 +1,12 @@
-//! Constants: folded on demand, so that their order does not matter.
+//! Constants: folded on demand, so that their order does not matter. What a constant needs is
+//! folded before it, from a list of work and not by recursion: a chain may be of any length.
 
 use tidemill_diag::Diagnostic;
 
 use crate::ast::BinaryOperator;
 use crate::check::checker::Checker;
-use crate::check::info::ConstantState;
-use crate::check::names::ConstantId;
+use crate::check::info::{ConstantInfo, ConstantState};
+use crate::check::names::{ConstantId, Found, Name};
 use crate::check::types::Typed;
 use crate::ir::{Constant, Conversion, Unary};
 use crate::tree::ExpressionKind;
@@ -35,19 +36,61 @@ impl Failure {
 impl<'a> Checker<'a> {
     /// The value of a constant; `None` if it is in error, which has been reported.
     pub(super) fn constant(&mut self, id: ConstantId) -> Option<Typed> {
-        let ast = self.constants[id].ast;
         match &self.constants[id].state {
-            ConstantState::Done(value) => return value.clone(),
+            ConstantState::Done(value) => value.clone(),
             ConstantState::Busy => {
-                let message = format!("the value of `{}` needs itself", ast.name.text);
-                let error = Diagnostic::error("constant", ast.name.span, message);
+                let name = &self.constants[id].ast.name;
+                let message = format!("the value of `{}` needs itself", name.text);
+                let error = Diagnostic::error("constant", name.span, message);
                 self.constants[id].state = ConstantState::Done(None);
                 self.report(error.help("constants that need each other have no value"));
-                return None;
+                None
             }
-            ConstantState::New => self.constants[id].state = ConstantState::Busy,
+            ConstantState::New => self.fold_in_order(id),
         }
-        let outer = std::mem::replace(&mut self.here, self.constants[id].here);
+    }
+
+    /// Folds a constant after all that it needs. One that needs itself is still busy when what it
+    /// needs is folded, which is how a cycle is found.
+    fn fold_in_order(&mut self, id: ConstantId) -> Option<Typed> {
+        let mut value = None;
+        let mut path = vec![(id, self.begin(id))];
+        while let Some((constant, needed)) = path.last_mut() {
+            let constant = *constant;
+            match needed.pop() {
+                Some(next) if matches!(self.constants[next].state, ConstantState::New) => {
+                    path.push((next, self.begin(next)));
+                }
+                Some(_) => {}
+                None => {
+                    value = self.fold(constant);
+                    path.pop();
+                }
+            }
+        }
+        value
+    }
+
+    /// Marks a constant as busy and returns the constants that it names, the first one last.
+    fn begin(&mut self, id: ConstantId) -> Vec<ConstantId> {
+        let ConstantInfo { ast, here, .. } = self.constants[id];
+        self.constants[id].state = ConstantState::Busy;
+        let outer = std::mem::replace(&mut self.here, here);
+        let mut needed = Vec::new();
+        ast.value.for_each_name(&mut |name| {
+            if let Found::Name(Name::Constant(other)) = self.find(name) {
+                needed.push(other);
+            }
+        });
+        self.here = outer;
+        needed.reverse();
+        needed
+    }
+
+    /// Folds a constant all of whose parts are done, but for those that need it.
+    fn fold(&mut self, id: ConstantId) -> Option<Typed> {
+        let ConstantInfo { ast, here, .. } = self.constants[id];
+        let outer = std::mem::replace(&mut self.here, here);
         let mut value = self.expression(&ast.value);
         if let Some(found) = &value
             && !matches!(found.expr.kind, ExpressionKind::Constant(_) | ExpressionKind::Text(_))

@@ -1,8 +1,14 @@
-//! Declarations that need each other in long chains: no chain exhausts the stack.
+//! Declarations that need each other in long chains: what they cost grows with their number, and no
+//! chain exhausts the stack.
 
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 use tidemill_cl::check::check;
+use tidemill_cl::ir::Program;
+use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_text;
-use tidemill_diag::Sources;
+use tidemill_diag::{Sources, has_errors};
 
 /// The text for one of many.
 type Part<'p> = &'p dyn Fn(usize) -> String;
@@ -17,6 +23,28 @@ fn found(source: &str) -> String {
     let (tree, mut found) = parse_text("chain.com", source, &mut sources);
     found.extend(check(&tree).1);
     found.iter().map(|it| sources.render(it)).collect()
+}
+
+fn lowered(source: &str, sources: &mut Sources) -> Program {
+    let (tree, mut found) = parse_text("chain.com", source, sources);
+    let (checked, more) = check(&tree);
+    found.extend(more);
+    assert!(!has_errors(&found), "{}", sources.render(&found[0]));
+    lower(&checked)
+}
+
+fn cpu_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("a time")
+}
+
+/// The least CPU time of three times.
+fn least(work: &dyn Fn()) -> Duration {
+    let times = (0..3).map(|_| {
+        let start = cpu_time();
+        work();
+        cpu_time() - start
+    });
+    times.min().expect("three")
 }
 
 /// On a thread with a third of the usual stack.
@@ -49,4 +77,37 @@ fn a_cycle_of_constants_may_be_of_any_length() {
         assert_eq!(found(&constants(50_000, "C0")), expected);
         assert_eq!(found(&constants(50_000, "2 * (C0 - C0)")), expected);
     });
+}
+
+/// Procedures of which each calls the one before or the one behind it, and reads a variable of
+/// the procedure around all of them.
+fn procedures(count: usize, callee: &dyn Fn(usize) -> usize) -> String {
+    let one = |i: usize| match callee(i) {
+        callee if callee < count => format!("PROCEDURE P{i}; BEGIN INC(n); P{callee} END P{i};\n"),
+        _ => format!("PROCEDURE P{i}; BEGIN INC(n) END P{i};\n"),
+    };
+    let all = each(count, &one).concat();
+    format!(
+        "COMPONENT Main; PROCEDURE Outer; VARIABLE n: INTEGER;\n{all}\
+         BEGIN P0; P{} END Outer; BEGIN Outer END Main;",
+        count - 1
+    )
+}
+
+#[test]
+fn chains_of_calls_take_time_by_their_length() {
+    let shapes: [(&str, &dyn Fn(usize) -> usize); 3] = [
+        ("to the one before", &|i| i.wrapping_sub(1)),
+        ("to the one behind", &|i| i + 1),
+        ("round", &|i| (i + 1) % 500),
+    ];
+    for (name, callee) in shapes {
+        let time = |count| {
+            let source = procedures(count, callee);
+            least(&|| drop(lowered(&source, &mut Sources::new())))
+        };
+        let (once, long) = (time(500), time(4000));
+        // Quadratic would be 64 times as much.
+        assert!(long < once * 20, "{name}: {once:?} and {long:?}");
+    }
 }

@@ -4,7 +4,8 @@
 //! A nested procedure gets the addresses of the outer locals that it reaches, or that procedures
 //! it calls reach, as parameters after its own: its *captures*.
 
-use tidemill_stdx::id::{Id, IdVec};
+use tidemill_stdx::id::{Id, IdSet, IdVec};
+use tidemill_stdx::scc::{Graph, components};
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use crate::lower::walk::{self, Met};
@@ -15,6 +16,9 @@ use crate::tree::{
 /// A local of some routine.
 pub(super) type Owned = (Routine, LocalId);
 
+/// The procedures that each procedure calls.
+type Calls = IdVec<ProcedureId, SortedSet<ProcedureId>>;
+
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Routines {
@@ -24,7 +28,7 @@ pub(super) struct Routines {
     captures: SortedMap<ProcedureId, Vec<Owned>>,
     /// Routines with an AWAIT: their frames keep the addresses that they get.
     waiting: SortedSet<RoutineKey>,
-    recursive: SortedSet<ProcedureId>,
+    recursive: IdSet<ProcedureId>,
 }
 
 pub(super) type RoutineKey = (u8, usize, usize);
@@ -62,18 +66,16 @@ pub(super) fn bodies(program: &Program) -> Vec<(Routine, &Body)> {
 impl Routines {
     pub(super) fn of(program: &Program) -> Routines {
         let mut routines = Routines::default();
-        let mut reached = SortedMap::<ProcedureId, SortedMap<Key, Owned>>::new();
-        let mut calls = IdVec::<ProcedureId, SortedSet<ProcedureId>>::filled(
-            SortedSet::new(),
-            program.procedures.len(),
-        );
+        let count = program.procedures.len();
+        let mut reached =
+            IdVec::<ProcedureId, SortedMap<Key, Owned>>::filled(SortedMap::new(), count);
+        let mut calls = Calls::filled(SortedSet::new(), count);
         for (routine, body) in bodies(program) {
             walk::sequence(&body.code, &mut |met| match met {
                 Met::Place(Place { kind: PlaceKind::Local(of, local), .. }) if *of != routine => {
                     routines.in_memory.insert((key(*of), *local));
                     if let Routine::Procedure(procedure) = routine {
-                        let all = reached.entry(procedure).or_default();
-                        all.insert((key(*of), *local), (*of, *local));
+                        reached[procedure].insert((key(*of), *local), (*of, *local));
                     }
                 }
                 Met::Place(_) => {}
@@ -105,31 +107,30 @@ impl Routines {
         routines
     }
 
-    /// Adds what callees reach, up to the routine that owns it.
-    fn close(
-        &mut self,
-        calls: &IdVec<ProcedureId, SortedSet<ProcedureId>>,
-        mut reached: SortedMap<ProcedureId, SortedMap<Key, Owned>>,
-    ) {
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for (procedure, callees) in calls.iter_enumerated() {
-                let own = Routine::Procedure(procedure);
-                for callee in callees {
-                    let of_callee = reached.get(callee).cloned().unwrap_or_default();
-                    let outer = of_callee.into_iter().filter(|(_, owned)| owned.0 != own);
-                    let all = reached.entry(procedure).or_default();
-                    let before = all.len();
-                    all.extend(outer);
-                    changed |= all.len() > before;
-                }
+    /// Adds what callees reach, up to the routine that owns it: callees come before their callers,
+    /// and only procedures that call each other are visited again.
+    fn close(&mut self, calls: &Calls, mut reached: IdVec<ProcedureId, SortedMap<Key, Owned>>) {
+        let edges: Vec<(u32, u32)> = calls
+            .iter_enumerated()
+            .flat_map(|(from, callees)| callees.iter().map(move |to| (from.raw(), to.raw())))
+            .collect();
+        let circles = components(&Graph::new(calls.len(), &edges));
+        for members in circles.iter() {
+            let members: Vec<ProcedureId> =
+                members.iter().map(|it| ProcedureId::new(*it)).collect();
+            let is_circle = members.len() > 1 || calls[members[0]].contains(&members[0]);
+            if is_circle {
+                self.recursive.extend(members.iter().copied());
+                close_circle(calls, &members, &mut reached);
+            } else {
+                add_callees(calls, members[0], &mut reached);
             }
         }
-        for (procedure, all) in reached {
-            self.captures.insert(procedure, all.into_values().collect());
+        for (procedure, all) in reached.into_iter_enumerated() {
+            if !all.is_empty() {
+                self.captures.insert(procedure, all.into_values().collect());
+            }
         }
-        self.recursive = calls.ids().filter(|start| reaches(calls, *start)).collect();
     }
 
     /// Whether the local must live in memory though it may be a scalar.
@@ -150,21 +151,48 @@ impl Routines {
 
     /// Whether the procedure may call itself.
     pub(super) fn is_recursive(&self, procedure: ProcedureId) -> bool {
-        self.recursive.contains(&procedure)
+        self.recursive.contains(procedure)
     }
 }
 
-/// Whether a chain of calls leads from the procedure back to it.
-fn reaches(calls: &IdVec<ProcedureId, SortedSet<ProcedureId>>, start: ProcedureId) -> bool {
-    let mut seen = SortedSet::new();
-    let mut next: Vec<ProcedureId> = calls[start].iter().copied().collect();
-    while let Some(procedure) = next.pop() {
-        if procedure == start {
-            return true;
-        }
-        if seen.insert(procedure) {
-            next.extend(&calls[procedure]);
+/// Adds to what the procedure reaches what its callees reach outside of it; returns whether there
+/// was anything.
+fn add_callees(
+    calls: &Calls,
+    procedure: ProcedureId,
+    reached: &mut IdVec<ProcedureId, SortedMap<Key, Owned>>,
+) -> bool {
+    let own = Routine::Procedure(procedure);
+    let mut all = std::mem::take(&mut reached[procedure]);
+    let before = all.len();
+    for callee in &calls[procedure] {
+        let of_callee = reached[*callee].iter().filter(|(_, owned)| owned.0 != own);
+        all.extend(of_callee.map(|(key, owned)| (*key, *owned)));
+    }
+    let more = all.len() > before;
+    reached[procedure] = all;
+    more
+}
+
+/// The same for procedures that call each other, until nothing is added.
+fn close_circle(
+    calls: &Calls,
+    members: &[ProcedureId],
+    reached: &mut IdVec<ProcedureId, SortedMap<Key, Owned>>,
+) {
+    let mut callers: SortedMap<ProcedureId, Vec<ProcedureId>> =
+        members.iter().map(|it| (*it, Vec::new())).collect();
+    for caller in members {
+        for callee in &calls[*caller] {
+            if let Some(callers) = callers.get_mut(callee) {
+                callers.push(*caller);
+            }
         }
     }
-    false
+    let mut open: Vec<ProcedureId> = members.to_vec();
+    while let Some(procedure) = open.pop() {
+        if add_callees(calls, procedure, reached) {
+            open.extend(callers.get(&procedure).into_iter().flatten());
+        }
+    }
 }

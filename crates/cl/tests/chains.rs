@@ -1,10 +1,11 @@
-//! Declarations that need each other in long chains: what they cost grows with their number, and no
-//! chain exhausts the stack.
+//! Declarations that need each other in long chains, and interfaces of very many messages: what
+//! they cost grows with their number, and no chain exhausts the stack.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 use tidemill_cl::check::check;
+use tidemill_cl::compile::{Checkpoints, Choices, compile};
 use tidemill_cl::ir::Program;
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_text;
@@ -109,5 +110,42 @@ fn chains_of_calls_take_time_by_their_length() {
         let (once, long) = (time(500), time(4000));
         // Quadratic would be 64 times as much.
         assert!(long < once * 20, "{name}: {once:?} and {long:?}");
+    }
+}
+
+/// An interface that gives the choice between many messages, with what its server and its client
+/// do.
+fn alternatives(count: usize, serve: Part<'_>, send: Part<'_>) -> String {
+    let messages = each(count, &|i| format!("IN A{i}")).join(" | ");
+    let (tests, sends) = (each(count, serve).concat(), each(count, send).concat());
+    format!(
+        "INTERFACE I; {{ {messages} }} END I;\n\
+         COMPONENT S OFFERS I; IMPLEMENTATION I;\n\
+         BEGIN WHILE ~?FINISH DO {tests} END END I; END S;\n\
+         COMPONENT Main; VARIABLE s: S; BEGIN NEW(s); {sends} END Main;"
+    )
+}
+
+#[test]
+fn interfaces_of_many_messages_take_time_by_what_may_follow_what() {
+    let none = |_| String::new();
+    let serve = |i| format!("IF ?A{i} THEN ?A{i} END; ");
+    let send = |i| format!("s!A{i}; ");
+    let shapes: [(&str, Part<'_>, Part<'_>); 3] =
+        [("declared", &none, &none), ("served", &serve, &none), ("sent", &none, &send)];
+    for (name, serve, send) in shapes {
+        let time = |count| {
+            let source = alternatives(count, serve, send);
+            least(&|| {
+                let mut sources = Sources::new();
+                let ir = lowered(&source, &mut sources);
+                let choices =
+                    Choices { checkpoints: Checkpoints::Flag, several: false, listing: false };
+                drop(compile(&ir, &sources, 1, &choices).expect("code can be made"));
+            })
+        };
+        let (once, long) = (time(200), time(1600));
+        // There are 64 times as many pairs, which cost little each: it takes some 11 times as long.
+        assert!(long < once * 24, "{name}: {once:?} and {long:?}");
     }
 }

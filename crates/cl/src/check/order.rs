@@ -419,7 +419,7 @@ impl<'t> Order<'t> {
 fn follows(protocol: &Protocol, key: Key, at: usize, message: MessageId) -> bool {
     let state = &protocol.states[at];
     let again = state.may_end && !matches!(key, Key::Client(_));
-    state.next.contains(&message) || again && protocol.states[0].next.contains(&message)
+    state.allows(message) || again && protocol.states[0].allows(message)
 }
 
 fn only(protocol: &Protocol, state: usize) -> States {

@@ -29,8 +29,9 @@ pub(super) fn automaton(protocol: &ast::Protocol, messages: usize) -> Protocol {
     let mut builder = Builder { follow: IdVec::filled(Vec::new(), messages), next: 0 };
     let whole = builder.protocol(protocol);
     let mut states = vec![State { next: sorted(whole.first), may_end: whole.empty }];
+    let last = sorted(whole.last);
     for (message, next) in builder.follow.into_iter_enumerated() {
-        let may_end = whole.last.contains(&message);
+        let may_end = last.binary_search(&message).is_ok();
         states.push(State { next: sorted(next), may_end });
     }
     Protocol { states }

@@ -79,15 +79,15 @@ impl Translator<'_, '_, '_> {
         message: MessageId,
         slot: Option<Value>,
     ) -> bool {
-        let interface = &self.unit.ir.interfaces[interface];
-        let known = &interface.messages[message];
-        let ends = interface.protocol.after(Some(message)).next.is_empty();
+        let declared = &self.unit.ir.interfaces[interface];
+        let known = &declared.messages[message];
+        let ends = declared.protocol.after(Some(message)).next.is_empty();
         // The client closes after a last message.
         let closes = ends && slot.is_some();
         !closes
-            && !interface.system
+            && !declared.system
             && !known.parameters.contains(&Type::Component)
-            && self.predecessors(interface, message).len() <= 3
+            && self.predecessors(interface, message).take(4).count() <= 3
     }
 
     /// Whether the other side is likely to be a process: it is where this side serves, and where
@@ -109,10 +109,14 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The states in which the message may be sent.
-    fn predecessors(&self, interface: &crate::ir::Interface, message: MessageId) -> Vec<u16> {
-        let states = interface.protocol.states.iter().enumerate();
-        let before = states.filter(|(_, state)| state.next.contains(&message));
-        before.map(|(index, _)| index.checked_sub(1).map_or(START, |last| last as u16)).collect()
+    fn predecessors(
+        &self,
+        interface: InterfaceId,
+        message: MessageId,
+    ) -> impl Iterator<Item = u16> + use<'_> {
+        let interface = &self.unit.descriptors.program.interfaces[interface.index()];
+        let message = &interface.messages[message.index()];
+        message.initial.then_some(START).into_iter().chain(numbers(&message.after))
     }
 
     /// Continues only if the condition holds.
@@ -185,15 +189,16 @@ impl Translator<'_, '_, '_> {
     /// Whether the protocol has the message now; none if it always does.
     fn allowed(&mut self, line: Line, channel: Value, message: MessageId) -> Option<Value> {
         let interface = &self.unit.ir.interfaces[line.interface];
-        let before = self.predecessors(interface, message);
+        let before: Vec<u16> = self.predecessors(line.interface, message).collect();
         // A client that has sent a last message has closed the channel.
         let messages = interface.messages.iter_enumerated();
-        let closing = messages.filter(|(id, message)| {
+        let open = messages.filter(|(id, message)| {
             let ends = interface.protocol.after(Some(*id)).next.is_empty();
-            ends && message.direction == Direction::In
+            !(ends && message.direction == Direction::In)
         });
-        let open = interface.protocol.states.len() - closing.count();
-        if line.slot.is_some() && before.len() == open {
+        // Not more of them than are needed to tell: most protocols have more states than that. One
+        // state is the start.
+        if line.slot.is_some() && 1 + open.take(before.len()).count() == before.len() {
             return None;
         }
         let state = self.body.ins().load(types::I16, sound(), channel, CHANNEL_STATE);
@@ -361,4 +366,12 @@ impl Translator<'_, '_, '_> {
         self.body.ins().jump(next, &[]);
         self.body.switch_to_block(next);
     }
+}
+
+/// The bits that are set, ascending.
+fn numbers(words: &[u64]) -> impl Iterator<Item = u16> {
+    let words = (0u16..).zip(words).filter(|(_, word)| **word != 0);
+    words.flat_map(|(at, word)| {
+        (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * at + bit)
+    })
 }

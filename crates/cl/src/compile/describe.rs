@@ -8,11 +8,11 @@ use tidemill_proc::program::{
     ComponentType, Direction, Facet, Function, FunctionCode, Interface, Key, Message, Port,
     Position, Program, Shape, Variable, WordKind,
 };
-use tidemill_stdx::id::Id;
+use tidemill_stdx::id::{Id, IdVec};
 use tidemill_stdx::sorted::SortedMap;
 
 use crate::compile::frame::Frame;
-use crate::ir::{self, ComponentId, FunctionId, InterfaceId, Storage, Type, VariableId};
+use crate::ir::{self, ComponentId, FunctionId, InterfaceId, MessageId, Storage, Type, VariableId};
 
 /// The descriptors of a program, and numbers that code refers to.
 pub(crate) struct Descriptors<'a> {
@@ -292,14 +292,8 @@ pub(crate) fn storage_kind(storage: &Storage) -> WordKind {
 
 fn interface(interface: &ir::Interface) -> Interface {
     let states = &interface.protocol;
-    let words = interface.messages.len().div_ceil(64);
+    let mut after = predecessors(interface);
     let messages = interface.messages.iter_enumerated().map(|(id, message)| {
-        let mut after = vec![0u64; words];
-        for earlier in interface.messages.ids() {
-            if states.after(Some(earlier)).next.contains(&id) {
-                after[earlier.index() / 64] |= 1 << (earlier.index() % 64);
-            }
-        }
         let own = states.after(Some(id));
         Message {
             name: message.name.clone(),
@@ -308,8 +302,8 @@ fn interface(interface: &ir::Interface) -> Interface {
                 ir::Direction::Out => Direction::Out,
             },
             parameters: message.parameters.iter().map(|ty| kind(*ty)).collect(),
-            initial: states.after(None).next.contains(&id),
-            after,
+            initial: states.after(None).allows(id),
+            after: std::mem::take(&mut after[id]),
             must_end: own.next.is_empty(),
             may_end: own.may_end,
         }
@@ -317,6 +311,21 @@ fn interface(interface: &ir::Interface) -> Interface {
     let messages: Vec<Message> = messages.collect();
     let largest = messages.iter().map(|message| message.parameters.len()).max().unwrap_or(0);
     Interface { name: interface.name.clone(), messages, entry_size: 8 * largest as u32 }
+}
+
+/// For each message those that it may follow, as [`Message::after`] has them. Visits each pair that
+/// the protocol allows once.
+fn predecessors(interface: &ir::Interface) -> IdVec<MessageId, Vec<u64>> {
+    let count = interface.messages.len();
+    let mut after = IdVec::filled(vec![0u64; count.div_ceil(64)], count);
+    for earlier in interface.messages.ids() {
+        let (word, bit) = (earlier.index() / 64, 1 << (earlier.index() % 64));
+        for &later in &interface.protocol.after(Some(earlier)).next {
+            let bits: &mut Vec<u64> = &mut after[later];
+            bits[word] |= bit;
+        }
+    }
+    after
 }
 
 /// Whether a condition of the component uses INPUT.

@@ -20,6 +20,13 @@ pub struct State {
     pub may_end: bool,
 }
 
+impl State {
+    /// Whether the message may come next.
+    pub fn allows(&self, message: MessageId) -> bool {
+        self.next.binary_search(&message).is_ok()
+    }
+}
+
 impl Protocol {
     /// The state after the message, or at the start.
     pub fn after(&self, last: Option<MessageId>) -> &State {

@@ -98,6 +98,7 @@ fn broken_rules_are_reported() {
         ("text-copy %0 $0", "checkpoint ~0:1..2 text-copy %0 $0", "kept across"),
         ("entry component0", "entry component5", "the entry"),
         ("activity fn1", "activity fn7", "fn7 is none"),
+        ("state [m0]", "state [m0 m1]", "interface0: what may follow"),
     ];
     for (from, to, expected) in cases {
         assert!(RING.contains(from), "{from}");

@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use tidemill_stdx::id::{IdMap, IdSet};
+use tidemill_stdx::id::{Id, IdMap, IdSet};
 
 use crate::ir::liveness::Liveness;
 use crate::ir::memory::{Effects, Memory};
@@ -29,6 +29,12 @@ pub fn verify(program: &Program) -> Vec<String> {
         let states = interface.protocol.states.len();
         if states != interface.messages.len() + 1 {
             faults.push(format!("{id}: {states} states for {} messages", interface.messages.len()));
+        }
+        for state in &interface.protocol.states {
+            let known = state.next.iter().all(|it| it.index() < interface.messages.len());
+            if !known || !state.next.is_sorted() {
+                faults.push(format!("{id}: what may follow is no ascending list of its messages"));
+            }
         }
     }
     for (id, component) in program.components.iter_enumerated() {

@@ -87,6 +87,9 @@ fn without_a_place_for_files_a_program_runs_with_one_warning() {
         .expect("starts");
     assert_eq!(status(&output), 0);
     let notes = stderr(&output);
-    assert!(notes.starts_with("tidemill: warning: nobody else can read the counters"), "{notes}");
+    assert!(
+        notes.starts_with("tidemill: warning: other processes cannot read the counters"),
+        "{notes}"
+    );
     assert_eq!(notes.matches("warning").count(), 1, "{notes}");
 }

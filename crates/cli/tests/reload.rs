@@ -404,7 +404,7 @@ fn an_open_node_installs_nothing_by_rules() {
         .expect("starts");
     let (data, notes) = (stdout(&output), stderr(&output));
     assert!(data.contains("why(") && !data.contains("more("), "{data}{notes}");
-    assert!(notes.contains("rules more.olg are not installed: anyone can tell"), "{notes}");
+    assert!(notes.contains("rules more.olg are not installed: anyone could install"), "{notes}");
 }
 
 /// An installation uses the current files: the graph, too.

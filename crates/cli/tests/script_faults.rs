@@ -155,7 +155,7 @@ fn settling_needs_a_table_and_time() {
     let cases = [
         (format!("sim {other} --for 10 --settle 1"), "has no table `unsettled`"),
         (format!("sim {file} --settle 1"), "needs an end"),
-        (format!("test {file} --for 10 --settle 7"), "does not last so long"),
+        (format!("test {file} --for 10 --settle 7"), "this run is shorter"),
     ];
     for (line, expected) in cases {
         let output = run(&line);

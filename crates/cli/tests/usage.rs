@@ -181,7 +181,7 @@ fn tuples_on_the_command_line_are_checked() {
         ("--fact", "pong(NODE", "--fact:1:10: error[tuple]: expected `,` or `)`"),
         ("--fact", "pnog(NODE, 1)", "--fact:1:1: error[tuple]: the program has no relation `pnog`"),
         ("--inject", "pong(NODE)", "--inject:1:1: error[tuple]: `pong` has 2 columns"),
-        ("--inject", "pong(NODE, _)", "--inject:1:1: error[tuple]: `_` stands"),
+        ("--inject", "pong(NODE, _)", "--inject:1:1: error[tuple]: expected a value"),
     ];
     for (option, tuple, expected) in cases {
         let output = tidemill().args(["sim", &file, option, tuple]).output().expect("starts");

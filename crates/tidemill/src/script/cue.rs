@@ -313,7 +313,7 @@ mod tests {
             ("at 1 inject 0 lookup(\"n1:1\", 1)", "t.sim:1:15: error[script-tuple]: the tuple is"),
             ("at 1 drop * 1", "t.sim:1:11: error[script-syntax]: a message goes from one node"),
             ("at 1 drop 0 1 'look(1)'", "t.sim:1:16: error[script-tuple]: the program has no"),
-            ("at 1 inject 0 lookup(NODE, _)", "t.sim:1:15: error[script-tuple]: `_` stands"),
+            ("at 1 inject 0 lookup(NODE, _)", "t.sim:1:15: error[script-tuple]: expected a value"),
             ("at 1 expect 0 lookup(NODE, _)", "t.sim:1:15: error[script-tuple]: `lookup` is an"),
         ];
         for (line, expected) in cases {

@@ -100,7 +100,7 @@ fn each_instance_ends_once() {
     let failing = METER.replace("FINALLY\n", "FINALLY\n    ASSERT(packets < 0);\n");
     for config in [PER.to_owned(), format!("{PER}, idle: 1")] {
         let (_, notes, counts, _) = run(&failing, &graph(&[1, 2, 3], &config));
-        assert_eq!(notes.matches("ASSERT").count(), 3, "{notes}");
+        assert_eq!(notes.matches("assertion failed").count(), 3, "{notes}");
         let all = expected([("failed", 3), ("flows", 3), ("received", 3), ("taken", 3)]);
         assert_eq!(counts, all, "{config}");
     }

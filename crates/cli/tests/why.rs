@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use crate::common::node::{Running, wait_until};
-use crate::common::{Folder, status, stderr, stdout, tidemill};
+use crate::common::{Folder, run, status, stderr, stdout, tidemill};
 
 const RULES: &str = "\
     materialize(neighbour, infinity, infinity, keys(1, 2)).\n\
@@ -147,4 +147,50 @@ fn missing_records_are_reported() {
     }
     let wrong = why(&folder, "localhost:1", "path(1");
     assert!(stderr(&wrong).contains("this is no tuple"), "{}", stderr(&wrong));
+}
+
+/// The first words of the tuples in the tree that explains a failed simulation.
+fn tree(rules: &str, nodes: u32, script: &str) -> Vec<String> {
+    let folder = Folder::new();
+    let (file, script) = (folder.file("a.olg", rules), folder.file("a.sim", script));
+    let output = run(&format!("sim {file} --nodes {nodes} --script {script}"));
+    assert_eq!(status(&output), 1, "{}", stderr(&output));
+    let text = stderr(&output);
+    let lines = text.lines().filter(|line| line.contains(")  "));
+    lines.map(|line| line.trim_start_matches(['│', '├', '└', '─', ' ']).to_owned()).collect()
+}
+
+/// Rows of views whose key is not the whole row, and of recursive views across nodes, are rows of
+/// their tables.
+#[test]
+fn the_rows_of_all_views_are_in_the_tree() {
+    let keyed = "materialize(a, infinity, infinity, keys(1, 2)).\n\
+                 materialize(c, infinity, infinity, keys(1)).\n\
+                 materialize(d, infinity, infinity, keys(1, 2)).\n\
+                 a(NODE, 2).\nr1 c(@N, X) :- a(@N, X).\nr2 d(@N, X) :- c(@N, X).\n";
+    let lines = tree(keyed, 1, "at 1 expect 0 d(NODE, _) count 0\n");
+    let begins = ["d(\"n0:1\", 2)  by r2 ", "c(\"n0:1\", 2)  by r1 ", "a(\"n0:1\", 2)  given"];
+    assert_eq!(lines.len(), begins.len(), "{lines:?}");
+    for (line, begin) in lines.iter().zip(begins) {
+        assert!(line.starts_with(begin), "{lines:?}");
+    }
+    let paths = "materialize(link, infinity, infinity, keys(1, 2)).\n\
+                 materialize(reachable, infinity, infinity, keys(1, 2)).\n\
+                 link(\"n0:1\", \"n1:1\"). link(\"n1:1\", \"n2:1\").\n\
+                 r1 reachable(@N, To) :- link(@N, To).\n\
+                 r2 reachable(@N, To) :- link(@N, Peer), reachable(@Peer, To).\n\
+                 v violation(@N, To) :- probe(@N, To), reachable(@N, To).\nexport(probe).\n";
+    let lines = tree(paths, 3, "at 5 inject 0 probe(NODE, \"n2:1\")\n");
+    let begins = [
+        "violation(\"n0:1\", \"n2:1\")  by v ",
+        "probe(\"n0:1\", \"n2:1\")  given",
+        "reachable(\"n0:1\", \"n2:1\")  from n1:1 ",
+        "link(\"n0:1\", \"n1:1\")  given",
+        "reachable(\"n1:1\", \"n2:1\")  by r1 ",
+        "link(\"n1:1\", \"n2:1\")  given",
+    ];
+    assert_eq!(lines.len(), begins.len(), "{lines:?}");
+    for (line, begin) in lines.iter().zip(begins) {
+        assert!(line.starts_with(begin), "{lines:?}");
+    }
 }

@@ -266,3 +266,12 @@ fn a_reader_that_went_away_ends_the_command_in_silence() {
         assert_eq!(stderr(&output), "", "{arguments:?}");
     }
 }
+
+#[test]
+fn an_interpreted_program_has_no_names_for_perf() {
+    let folder = Folder::new();
+    let file = folder.file("a.com", "COMPONENT Main; BEGIN WRITE(1) END Main;");
+    let output = run(&format!("run {file} --perf-map --engine interpret"));
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("--perf-map has no effect here"), "{}", stderr(&output));
+}

@@ -22,7 +22,7 @@ use super::common::{self, console};
 use super::components::{self, end_at_once, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
 use super::{Relations, packets, script_file};
-use crate::args::{Clocks, Fabric, RunArgs, unused};
+use crate::args::{Clocks, EngineKind, Fabric, RunArgs, unused};
 use crate::output::explain_failure;
 use crate::report::Reporter;
 use crate::status::Status;
@@ -92,6 +92,11 @@ fn refuse(args: &RunArgs, kinds: Kinds, report: Reporter) -> Result<(), Status> 
     common::refuse(&unused(args, kinds), report)?;
     if args.seed.is_some() && args.workers.is_some_and(|count| count > 1) {
         let line = "--workers has no effect here: a run with a seed is on one loop";
+        common::refuse(&[line.to_owned()], report)?;
+    }
+    let is_interpreted = args.engine.engine == Some(EngineKind::Interpret);
+    if args.perf_map && is_interpreted && !kinds.has(FileKind::Packets) {
+        let line = "--perf-map has no effect here: with --engine interpret nothing is compiled";
         common::refuse(&[line.to_owned()], report)?;
     }
     let is_idle = kinds.has(FileKind::Schemas) && kinds.iter().count() == 1;

@@ -311,6 +311,11 @@ impl Parser<'_> {
     }
 
     fn stop(&mut self) -> Option<Stop> {
+        // An arrow at the end of a line takes no definition from the next one.
+        if self.token().begins_line && self.begins_definition() {
+            self.expected("the name of an app", "a link joins apps: `from -> to`");
+            return None;
+        }
         let app = self.name("the name of an app", "a link joins apps: `from -> to`")?;
         let port = if self.takes(&TokenKind::Mark('.')) {
             Some(self.name("the name of a port", "write `app.port`")?)

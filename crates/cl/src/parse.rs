@@ -23,7 +23,7 @@ mod statements;
 use crate::ast::{File, Ident, Program};
 use crate::lex::{Lexed, Token, TokenKind, lex};
 use recovery::Parsed;
-use tidemill_diag::{Diagnostic, FileId, Sources, Span};
+use tidemill_diag::{Diagnostic, FileId, MORE_FINDINGS, Sources, Span};
 use tidemill_stdx::sort;
 
 /// How deep components, statements and expressions nest in the text, taken together.
@@ -65,7 +65,7 @@ pub fn parse_file(file: FileId, text: &str) -> (File, Vec<Diagnostic>) {
     diagnostics.dedup();
     if let Some(span) = parser.given_up {
         let message = format!("the file is given up after {DIAGNOSTICS_MAX} errors");
-        diagnostics.push(Diagnostic::error("more-findings", span, message));
+        diagnostics.push(Diagnostic::error(MORE_FINDINGS, span, message));
     }
     (File { file, definitions }, diagnostics)
 }

@@ -70,8 +70,8 @@ impl Diagnostic {
     }
 }
 
-/// The code of the note that warnings were left out.
-const MORE: &str = "more-findings";
+/// The code of the diagnostic that others are left out.
+pub const MORE_FINDINGS: &str = "more-findings";
 
 /// Adds a diagnostic to those of a text, of which there are at most `most` errors and as many
 /// warnings: the first warning beyond that says so, and further ones are dropped. Returns false
@@ -85,9 +85,9 @@ pub fn add_limited(diagnostics: &mut Vec<Diagnostic>, most: usize, diagnostic: D
     if diagnostic.is_error() {
         return false;
     }
-    if diagnostics.iter().all(|it| it.code != MORE) {
+    if diagnostics.iter().all(|it| it.code != MORE_FINDINGS) {
         let message = "there are more warnings, which are not shown";
-        diagnostics.push(Diagnostic::warning(MORE, diagnostic.span, message));
+        diagnostics.push(Diagnostic::warning(MORE_FINDINGS, diagnostic.span, message));
     }
     true
 }

@@ -56,7 +56,12 @@ impl Names {
         relation: RelationId,
         columns: impl Iterator<Item = Value<'v>>,
     ) -> i64 {
-        self.0[relation.index()].naming.id(self.columns(relation, columns))
+        self.naming(relation).id(self.columns(relation, columns))
+    }
+
+    /// What makes the ids of a relation's tuples, from the [columns](Names::columns) that count.
+    pub(crate) fn naming(&self, relation: RelationId) -> Naming {
+        self.0[relation.index()].naming
     }
 
     /// The columns of a tuple that count.

@@ -1,6 +1,6 @@
 //! How many diagnostics of a program are shown: errors before warnings, and the rest is counted.
 
-use tidemill_diag::{Diagnostic, Severity, Span};
+use tidemill_diag::{Diagnostic, MORE_FINDINGS, Severity, Span};
 
 /// At most `most` of the diagnostics, in their order. A warning is left out before any error is,
 /// so what has an error keeps one. If some are left out, a last diagnostic says how many.
@@ -58,8 +58,8 @@ fn closing(errors: &LeftOut, warnings: &LeftOut) -> Option<Diagnostic> {
     let words: Vec<String> = words.into_iter().flatten().collect();
     let message = format!("not shown: {}", words.join(" and "));
     match (errors.first, warnings.first) {
-        (Some(span), _) => Some(Diagnostic::error("more-findings", span, message)),
-        (None, Some(span)) => Some(Diagnostic::warning("more-findings", span, message)),
+        (Some(span), _) => Some(Diagnostic::error(MORE_FINDINGS, span, message)),
+        (None, Some(span)) => Some(Diagnostic::warning(MORE_FINDINGS, span, message)),
         (None, None) => None,
     }
 }

@@ -59,14 +59,14 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     let is_watched = args.no_checkpoints;
     let options = options(args, extra, &interrupt, report)?;
     check_reach(&options.nodes, has_rules, report)?;
-    let form = if json { Form::Json } else { Form::Text };
-    let console = console(form, report);
-    // A run that may be ended at once must not buffer its output.
     let prepared = Prepared::new(program, options);
     if !has_rules {
         // Components look for signals themselves, once they run.
         interrupt.over();
     }
+    let form = if json { Form::Json } else { Form::Text };
+    let console = console(form, report);
+    // A run that may be ended at once must not buffer its output.
     let console = if is_watched { console.eager() } else { console };
     let ran = prepared.and_then(|prepared| prepared.run(console));
     interrupt.over();

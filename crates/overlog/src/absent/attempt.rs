@@ -49,17 +49,13 @@ impl<'r> Ready<'r> {
             match (&it.kind, literal(it)) {
                 (_, Some(own)) if !own.get().equal(&value.get()) => return None,
                 (_, Some(_)) => {}
-                // A variable that is in the head twice has one value.
-                (ExprKind::Var(name), _)
-                    if values
-                        .get(name)
-                        .is_some_and(|it: &OwnedValue| !it.get().equal(&value.get())) =>
-                {
-                    return None;
-                }
                 (ExprKind::Var(name), _) => {
                     given.push(Known::given(question, column, name));
-                    values.insert(name.clone(), value.clone());
+                    let other = values.insert(name.clone(), value.clone());
+                    // A variable that is in the head twice has one value.
+                    if other.is_some_and(|other: OwnedValue| !other.get().equal(&value.get())) {
+                        return None;
+                    }
                 }
                 _ => {
                     let name = format!("{COLUMN}{column}");

@@ -65,9 +65,8 @@ impl<'a> Named<'a> {
         relation: RelationId,
         columns: impl Iterator<Item = Value<'a>>,
     ) -> Named<'a> {
-        let columns: Vec<Value<'a>> = columns.collect();
-        let id = names.id(relation, columns.iter().copied());
-        let columns = names.columns(relation, columns.into_iter()).collect();
+        let columns: Vec<Value<'a>> = names.columns(relation, columns).collect();
+        let id = names.naming(relation).id(columns.iter().copied());
         let public = names.public(relation);
         let is_part = public.is_none();
         let relation = plan.relation(public.unwrap_or(relation));

@@ -89,12 +89,13 @@ impl Node {
             self.turn.put(traces.rule_exec, Action::Insert, &columns);
         }
         known.clear();
+        let mut list = SeqBuilder::new();
         for (Content { id, relation }, columns) in contents.iter() {
             if known.insert(id) {
                 // Tuples passed between the parts of a rule have no name.
                 let public = traces.names().public(relation);
                 let name = public.map_or("", |it| program.plan().relation(it).name.as_str());
-                let mut list = SeqBuilder::new();
+                list.clear();
                 let columns = traces.names().columns(relation, columns.iter());
                 columns.for_each(|column| list.push(column));
                 let row = [own, Value::Int(id), Value::Str(name), Value::List(list.as_seq())];

@@ -154,18 +154,17 @@ impl Program {
                 (Direction::Out, _) => Meaning::Change(self.relation_of(rules, written, id)?),
             })
         };
-        let (mut all, mut found) = (Vec::new(), Vec::new());
+        let (mut meanings, mut found) = (Vec::new(), Vec::new());
         for message in messages {
             match meaning(message) {
-                Ok(meaning) => all.push(meaning),
+                Ok(meaning) => meanings.push(meaning),
                 Err(error) => found.push(error),
             }
         }
         if !found.is_empty() {
             return Err(found);
         }
-        let messages = all;
-        Ok(Some(RulesBorder { interface: name.to_owned(), messages }))
+        Ok(Some(RulesBorder { interface: name.to_owned(), messages: meanings }))
     }
 
     /// The relation of a message.

@@ -7,12 +7,20 @@
 //!   bytes   05 | 96 01 | 07 | ff ff 03 | ...
 //!   ends     1    0  1    1    0  0  1          no top bit
 //! ```
-//! A mask of all ones is a run of one-byte numbers, which is widened. In any other block each
-//! number lies between one end and the next, so its start depends on the mask alone and not on the
-//! number before: the only branch to predict is the end of the block.
+//! A mask of all ones is a run of one-byte numbers, which is widened. A mask without two zeros side
+//! by side has numbers of one byte or two, which a byte shuffle unpacks eight bytes at a time
+//! ([`processor`]). In any other block each number lies between one end and the next, so its start
+//! depends on the mask alone and not on the number before: the only branch to predict is the end of
+//! the block.
 //!
 //! A malformed or incomplete number is not read. The caller decodes the rest number by number and
 //! finds the error.
+
+mod processor;
+
+#[cfg(target_arch = "x86_64")]
+use processor::Avx2;
+use processor::{Portable, Processor};
 
 use crate::schema::{FieldType, Scalar};
 use crate::varint::{BYTES_MAX, unzigzag};
@@ -173,10 +181,10 @@ unsafe fn varints<V: Varint>(bytes: &[u8], to: *mut V::Cell) -> (usize, usize) {
         return unsafe { varints_avx2::<V>(bytes, to) };
     }
     // SAFETY: the caller guarantees room for a cell for each varint.
-    unsafe { blocks::<V>(bytes, to, together) }
+    unsafe { blocks::<V, Portable>(bytes, to) }
 }
 
-/// The same code with AVX2, which widens faster, and BMI2, which extracts bits.
+/// The same code with AVX2, which widens and shuffles, and BMI2, which extracts bits.
 ///
 /// # Safety
 /// As [`varints`]; the processor has these features.
@@ -184,36 +192,20 @@ unsafe fn varints<V: Varint>(bytes: &[u8], to: *mut V::Cell) -> (usize, usize) {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn varints_avx2<V: Varint>(bytes: &[u8], to: *mut V::Cell) -> (usize, usize) {
     // SAFETY: the caller guarantees room for a cell for each varint.
-    unsafe { blocks::<V>(bytes, to, |word| std::arch::x86_64::_pext_u64(word, SEVENS)) }
-}
-
-const SEVENS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-
-/// The low seven bits of each of eight bytes, packed together.
-#[inline(always)]
-fn together(word: u64) -> u64 {
-    let sevens = word & SEVENS;
-    let fourteens = sevens & 0x007f_007f_007f_007f | (sevens & 0x7f00_7f00_7f00_7f00) >> 1;
-    let twenty_eights =
-        fourteens & 0x0000_3fff_0000_3fff | (fourteens & 0x3fff_0000_3fff_0000) >> 2;
-    twenty_eights & 0x0fff_ffff | (twenty_eights & 0x0fff_ffff_0000_0000) >> 4
+    unsafe { blocks::<V, Avx2>(bytes, to) }
 }
 
 /// # Safety
 /// As [`varints`].
 #[inline(always)]
-unsafe fn blocks<V: Varint>(
-    bytes: &[u8],
-    to: *mut V::Cell,
-    together: impl Fn(u64) -> u64 + Copy,
-) -> (usize, usize) {
+unsafe fn blocks<V: Varint, P: Processor>(bytes: &[u8], to: *mut V::Cell) -> (usize, usize) {
     let mut cursor = Cursor { start: 0, to, written: 0 };
     let mut at = 0;
     while let Some(block) = bytes[at..].first_chunk::<{ BLOCK + BEHIND }>() {
         let ends = !tops(block.first_chunk().expect("a block is shorter"));
         // SAFETY: sixteen bytes can be read from each position of the block, and from those before
         // it.
-        let fine = unsafe { cursor.block::<V>(bytes.as_ptr(), at, ends, u64::MAX, together) };
+        let fine = unsafe { cursor.block::<V, P>(bytes.as_ptr(), at, ends, u64::MAX) };
         at += BLOCK;
         // A number that continues after the block may be too long already.
         if !fine || at - cursor.start > BYTES_MAX {
@@ -233,7 +225,7 @@ unsafe fn blocks<V: Varint>(
         let ends = !tops(block) & inside;
         // SAFETY: sixteen bytes can be read from each position of the block in the copy; each end
         // has a cell.
-        if !unsafe { cursor.block::<V>(copy.as_ptr(), at, ends, inside, together) } {
+        if !unsafe { cursor.block::<V, P>(copy.as_ptr(), at, ends, inside) } {
             break;
         }
         at += BLOCK;
@@ -254,42 +246,107 @@ impl<C: Copy> Cursor<C> {
     ///
     /// # Safety
     /// Sixteen bytes can be read from each position before the end of the block. There is room for
-    /// a cell for each bit of `ends`.
+    /// a cell for each bit of `ends`. The processor has the features of `P`.
     #[inline(always)]
-    unsafe fn block<V: Varint<Cell = C>>(
+    unsafe fn block<V: Varint<Cell = C>, P: Processor>(
         &mut self,
         bytes: *const u8,
         at: usize,
         ends: u64,
         inside: u64,
-        together: impl Fn(u64) -> u64,
     ) -> bool {
-        let Cursor { start, to, written } = self;
-        if ends == inside && *start == at {
+        if ends == inside && self.start == at {
             let count = inside.count_ones() as usize;
             for index in 0..count {
                 // SAFETY: the byte is in the block, and there is room for its cell.
-                unsafe {
-                    to.add(*written + index).write(V::cell(u64::from(*bytes.add(at + index))));
-                }
+                unsafe { self.push(V::cell(u64::from(*bytes.add(at + index)))) };
             }
-            *start += count;
-            *written += count;
+            self.start += count;
             return true;
         }
         let mut ends = ends;
+        if P::SHORTS && has_shorts(ends) {
+            // A number may have begun before the block.
+            let first = if self.start == at { 0 } else { ends & ends.wrapping_neg() };
+            // SAFETY: the caller guarantees what this needs.
+            if !unsafe { self.each::<V, P>(bytes, at, first) } {
+                return false;
+            }
+            // SAFETY: the caller guarantees what this needs; the other numbers are short.
+            ends = unsafe { self.shorts::<V, P>(bytes, at, ends ^ first) };
+        }
+        // SAFETY: the caller guarantees what this needs.
+        unsafe { self.each::<V, P>(bytes, at, ends) }
+    }
+
+    /// # Safety
+    /// There is room for a cell.
+    #[inline(always)]
+    unsafe fn push(&mut self, cell: C) {
+        // SAFETY: the caller guarantees the room.
+        unsafe { self.to.add(self.written).write(cell) };
+        self.written += 1;
+    }
+
+    /// Reads numbers of one byte or two, eight bytes at a time while eight or more are left;
+    /// returns the ends of those that are left.
+    ///
+    /// # Safety
+    /// As [`Cursor::block`], and the next number starts in the block.
+    #[inline(always)]
+    unsafe fn shorts<V: Varint<Cell = C>, P: Processor>(
+        &mut self,
+        bytes: *const u8,
+        at: usize,
+        ends: u64,
+    ) -> u64 {
+        // From the next number on.
+        let mut left = ends >> (self.start - at);
+        while left.count_ones() >= LANES {
+            let window = left as u8;
+            // SAFETY: a number of the block starts here, from where sixteen bytes can be read, and
+            // the caller guarantees the features.
+            let numbers = unsafe { P::shorts(bytes.add(self.start), window) };
+            for (lane, number) in numbers.into_iter().enumerate() {
+                // SAFETY: at least as many numbers as lanes are left, each with a cell. Lanes
+                // without a number are written again by the next ones.
+                unsafe {
+                    self.to.add(self.written + lane).write(V::cell(u64::from(number)));
+                }
+            }
+            self.written += window.count_ones() as usize;
+            let read = LANES - window.leading_zeros();
+            self.start += read as usize;
+            left >>= read;
+        }
+        // None is left if the next number starts after the block.
+        left.checked_shl((self.start - at) as u32).unwrap_or(0)
+    }
+
+    /// Reads numbers one by one; false at one that is too long.
+    ///
+    /// # Safety
+    /// As [`Cursor::block`].
+    #[inline(always)]
+    unsafe fn each<V: Varint<Cell = C>, P: Processor>(
+        &mut self,
+        bytes: *const u8,
+        at: usize,
+        mut ends: u64,
+    ) -> bool {
         while ends != 0 {
             let end = at + ends.trailing_zeros() as usize + 1;
-            let length = end - *start;
+            let length = end - self.start;
             if length > BYTES_MAX {
                 return false;
             }
             // SAFETY: the number begins before the end of the block.
-            let number = unsafe { bytes.add(*start) };
+            let number = unsafe { bytes.add(self.start) };
             // SAFETY: sixteen bytes can be read from there.
             let word = u64::from_le_bytes(unsafe { number.cast::<[u8; 8]>().read_unaligned() });
             let unused = 8usize.saturating_sub(length) * 8;
-            let mut raw = together(word & u64::MAX >> unused);
+            // SAFETY: the caller guarantees the features.
+            let mut raw = unsafe { P::together(word & u64::MAX >> unused) };
             if V::LONG && length > 8 {
                 // SAFETY: sixteen bytes can be read from there.
                 let (ninth, tenth) = unsafe { (*number.add(8), *number.add(9)) };
@@ -298,13 +355,22 @@ impl<C: Copy> Cursor<C> {
                 raw |= if length > 9 { u64::from(tenth) << 63 } else { 0 };
             }
             // SAFETY: each end has a cell.
-            unsafe { to.add(*written).write(V::cell(raw)) };
-            *written += 1;
-            *start = end;
+            unsafe { self.push(V::cell(raw)) };
+            self.start = end;
             ends &= ends - 1;
         }
         true
     }
+}
+
+/// Numbers that are unpacked at a time, and their bytes.
+const LANES: u32 = 8;
+
+/// True if no number that starts in a block is longer than two bytes.
+#[inline(always)]
+fn has_shorts(ends: u64) -> bool {
+    let more = !ends;
+    more & more >> 1 == 0
 }
 
 /// The top bits of the bytes, that of the first byte lowest.
@@ -425,7 +491,7 @@ mod tests {
             if numbers == Numbers::Low32 {
                 let mut cells = vec![0_u32; room];
                 // SAFETY: `cells` has room for the numbers.
-                let plain = unsafe { blocks::<Low32>(bytes, cells.as_mut_ptr(), together) };
+                let plain = unsafe { blocks::<Low32, Portable>(bytes, cells.as_mut_ptr()) };
                 assert_eq!(plain, (pos, count), "{bytes:x?}");
                 assert_eq!(are_varints(bytes), pos == bytes.len(), "{bytes:x?}");
             }

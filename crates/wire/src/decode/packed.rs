@@ -4,9 +4,11 @@
 //! type. Elements that stop such a loop, such as numbers that a closed enum does not have, are
 //! handled one by one.
 
+use std::mem::MaybeUninit;
+
 use super::load::{SLACK, u32_at, u64_at, varint};
 use super::nodes::{Action, Entry};
-use crate::packed::are_varints;
+use crate::packed::{Numbers, are_varints};
 use crate::schema::{FieldId, NamedNumbers};
 use crate::sink::{Flow, Sink};
 use crate::varint::{self as varints, unzigzag};
@@ -86,6 +88,12 @@ fn each<T>(numbers: impl Iterator<Item = T>, mut emit: impl FnMut(T) -> Flow) ->
     (count, Ok(()))
 }
 
+/// Bytes that are unpacked at a time.
+const CHUNK: usize = 256;
+
+/// The length from which unpacking pays.
+const LONG: usize = 96;
+
 /// Calls `emit` with each varint up to one that is not `good`.
 #[inline(always)]
 fn each_varint(
@@ -94,6 +102,24 @@ fn each_varint(
     mut emit: impl FnMut(u64) -> Flow,
 ) -> (usize, Flow) {
     let mut pos = 0;
+    let mut numbers = [const { MaybeUninit::uninit() }; CHUNK];
+    while bytes.len() - pos >= LONG {
+        let chunk = &bytes[pos..bytes.len().min(pos + CHUNK)];
+        let (read, numbers) = unpacked(chunk, &mut numbers);
+        for (index, number) in numbers.iter().enumerate() {
+            if !good(*number) {
+                return (pos + bytes_of(chunk, index), Ok(()));
+            }
+            if let Err(stop) = emit(*number) {
+                return (pos + bytes_of(chunk, index), Err(stop));
+            }
+        }
+        pos += read;
+        // A number of ten bytes fits a chunk, so this one is malformed.
+        if read == 0 {
+            return (pos, Ok(()));
+        }
+    }
     while pos < bytes.len() {
         let (value, length) = if pos + SLACK <= bytes.len() {
             // SAFETY: there are more than sixteen bytes.
@@ -110,6 +136,22 @@ fn each_varint(
         pos += length;
     }
     (pos, Ok(()))
+}
+
+/// The complete varints of a chunk up to a malformed one, and their bytes.
+fn unpacked<'n>(chunk: &[u8], numbers: &'n mut [MaybeUninit<u64>; CHUNK]) -> (usize, &'n [u64]) {
+    assert!(chunk.len() <= CHUNK);
+    // SAFETY: each number has a byte at least, and each byte of a chunk a cell.
+    let (read, count) = unsafe { Numbers::Whole64.read(chunk, numbers.as_mut_ptr().cast()) };
+    // SAFETY: these are written.
+    (read, unsafe { numbers[..count].assume_init_ref() })
+}
+
+/// The bytes of the first `count` varints.
+#[cold]
+fn bytes_of(bytes: &[u8], count: usize) -> usize {
+    let mut ends = bytes.iter().enumerate().filter(|(_, byte)| **byte < 0x80);
+    if count == 0 { 0 } else { ends.nth(count - 1).map_or(bytes.len(), |(end, _)| end + 1) }
 }
 
 /// The raw value of an element, and its length.

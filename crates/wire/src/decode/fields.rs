@@ -16,11 +16,31 @@ use super::error::ErrorKind;
 use super::load::{u32_at, u64_at, varint};
 use super::nodes::Action;
 use super::state::{Why, Within};
-use super::walk::{Step, Walk, Zone, proceed};
+use super::walk::{Field, Step, Walk, Zone, proceed};
 use crate::schema::{EnumId, FIELD_NUMBER_MAX, WireType};
 use crate::sink::Sink;
 use crate::utf8;
 use crate::varint::unzigzag;
+
+/// What a tag is that was not the expected one.
+enum Tag {
+    /// The tag of the entry at this place.
+    Entry(u32),
+    /// The end of the innermost group.
+    EndGroup,
+    /// Of an unknown field, which is skipped, or not all there.
+    Left,
+}
+
+/// Of a value: nothing, if its field waits for more input.
+macro_rules! wait_or {
+    ($value:expr) => {
+        match $value? {
+            Some(value) => value,
+            None => return Ok(()),
+        }
+    };
+}
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     /// Reads fields until one is incomplete, or one begins that has a loop of its own.
@@ -38,8 +58,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         let mut expected = self.state.next;
         loop {
             if pos >= limit {
-                self.state.pos = pos;
-                self.state.next = expected;
+                (self.state.pos, self.state.next) = (pos, expected);
                 if pos != self.state.end {
                     return Ok(());
                 }
@@ -51,72 +70,28 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             // SAFETY: a field may begin at `pos`.
             let (tag, tag_bytes) = unsafe { varint(zone.at(pos)) };
             let value = pos + tag_bytes;
-            let mut place = expected;
-            let entry = match tables.entries().get(expected as usize) {
-                Some(entry) if u64::from(entry.tag) == tag && value <= bound => entry,
+            let (entry, place) = match tables.entries().get(expected as usize) {
+                Some(entry) if u64::from(entry.tag) == tag && value <= bound => (entry, expected),
                 _ => {
-                    // Unlikely.
-                    if tag_bytes == 0 {
-                        return self.cut_long(pos, pos, 0);
-                    }
-                    if value > bound {
-                        return self.cut(pos, 0);
-                    }
-                    let (number, wire_type) = (tag >> 3, WireType::from_tag(tag));
-                    (self.state.tag_start, self.state.number) = (pos, 0);
-                    if number == 0 || number > u64::from(FIELD_NUMBER_MAX) {
-                        return Err(ErrorKind::BadFieldNumber);
-                    }
-                    let wire_type = wire_type.ok_or(ErrorKind::BadWireType)?;
-                    let node = tables.node(self.state.node);
-                    place = tables.find(node, number as u32);
-                    match tables.entries().get(place as usize) {
-                        Some(entry) if entry.tag == tag as u32 => entry,
-                        Some(entry) if entry.other == tag as u32 => entry,
-                        _ => {
-                            self.state.next = expected;
-                            if wire_type == WireType::EndGroup {
-                                self.state.pos = pos;
-                                self.end_of_group(tag as u32, pos)?;
-                                (pos, expected) = (value, self.state.next);
-                                continue;
-                            }
-                            let why = match number {
-                                1 if node.message_set && wire_type == WireType::StartGroup => {
-                                    Why::Item
-                                }
-                                _ => Self::why_unknown(),
-                            };
-                            self.begin_skip(why, wire_type, number as u32, pos, value);
-                            return Ok(());
+                    self.state.next = expected;
+                    let place = match self.other_tag(tag, pos, value, bound)? {
+                        Tag::Entry(place) => place,
+                        Tag::EndGroup => {
+                            (pos, expected) = (value, self.state.next);
+                            continue;
                         }
-                    }
+                        Tag::Left => return Ok(()),
+                    };
+                    (tables.entry(place), place)
                 }
             };
             if entry.required.is_some() {
                 self.note(entry);
             }
-            let number = tag as u32 >> 3;
-            let mut action = entry.action;
-            if tag as u32 == entry.packed_tag() && action != Action::Skip {
-                // SAFETY: a tag and a varint are within the slack.
-                let (length, bytes) = unsafe { varint(zone.at(value)) };
-                let list = value + bytes;
-                if bytes == 0 {
-                    return self.cut_long(pos, value, number);
-                }
-                if list > bound {
-                    return self.cut(pos, number);
-                }
-                if length > (self.state.end - list) as u64 {
-                    return self.too_long(pos, number);
-                }
-                let outer_end = self.state.end;
-                (self.state.tag_start, self.state.number) = (pos, number);
-                (self.state.pos, self.state.end) = (list, list + length as usize);
-                self.state.within = Within::Packed { entry: place, outer_end };
-                self.state.next = entry.next;
-                if !self.packed(zone, place, outer_end)? {
+            let field = Field { start: pos, value, number: tag as u32 >> 3, bound };
+            if tag as u32 == entry.packed_tag() && entry.action != Action::Skip {
+                // SAFETY: the place of the value of a field.
+                if !unsafe { self.list(zone, place, field)? } {
                     return Ok(());
                 }
                 (pos, expected) = (self.state.pos, entry.next);
@@ -124,17 +99,10 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             }
             macro_rules! varint {
                 ($event:ident, $value:ident => $made:expr) => {{
-                    // SAFETY: a tag and a varint are within the slack.
-                    let ($value, bytes) = unsafe { varint(zone.at(value)) };
-                    let after = value + bytes;
-                    if bytes == 0 {
-                        return self.cut_long(pos, value, number);
-                    }
-                    if after > bound {
-                        return self.cut(pos, number);
-                    }
+                    // SAFETY: the place of the value of a field.
+                    let ($value, after) = wait_or!(unsafe { self.varint(zone, field) });
                     if self.sink.$event(entry.field, $made).is_err() {
-                        return self.stopped(pos, number);
+                        return self.stopped(pos, field.number);
                     }
                     pos = after;
                 }};
@@ -143,30 +111,18 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 ($event:ident, $read:ident, $bytes:literal, $value:ident => $made:expr) => {{
                     let after = value + $bytes;
                     if after > bound {
-                        return self.cut(pos, number);
+                        return self.cut(pos, field.number);
                     }
                     // SAFETY: a tag and a fixed number are within the slack.
                     let $value = unsafe { $read(zone.at(value)) };
                     if self.sink.$event(entry.field, $made).is_err() {
-                        return self.stopped(pos, number);
+                        return self.stopped(pos, field.number);
                     }
                     pos = after;
                 }};
             }
             // Fields of a list of numbers that come one by one have the type of their elements.
-            if action == Action::ClosedEnum {
-                // SAFETY: a tag and a varint are within the slack.
-                let (raw, bytes) = unsafe { varint(zone.at(value)) };
-                if bytes == 0 {
-                    return self.cut_long(pos, value, number);
-                }
-                if value + bytes > bound {
-                    return self.cut(pos, number);
-                }
-                let known = self.schema.enum_def(EnumId(entry.sub)).value_by_number(raw as i32);
-                action = if known.is_some() { Action::Int32 } else { Action::ClosedEnum };
-            }
-            match action {
+            match entry.action {
                 Action::Int64 => varint!(i64, v => v as i64),
                 Action::Uint64 => varint!(u64, v => v),
                 Action::Int32 => varint!(i32, v => v as i32),
@@ -181,32 +137,36 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 Action::Float => fixed!(f32, u32_at, 4, v => f32::from_bits(v)),
                 Action::Fixed32 => fixed!(u32, u32_at, 4, v => v),
                 Action::Sfixed32 => fixed!(i32, u32_at, 4, v => v as i32),
+                Action::ClosedEnum => {
+                    // SAFETY: the place of the value of a field.
+                    let (raw, after) = wait_or!(unsafe { self.varint(zone, field) });
+                    if !self.schema.enum_def(EnumId(entry.sub)).named().has(raw as i32) {
+                        self.state.next = entry.next;
+                        self.begin_skip(Self::why_unknown(), WireType::Varint, field);
+                        return Ok(());
+                    }
+                    if self.sink.i32(entry.field, raw as i32).is_err() {
+                        return self.stopped(pos, field.number);
+                    }
+                    pos = after;
+                }
                 Action::Group => {
                     self.begin_sub(place, *entry, pos)?;
                     (pos, expected) = (value, self.state.next);
                     continue;
                 }
-                Action::RawString | Action::String | Action::Bytes | Action::Message => {
-                    // SAFETY: a tag and a varint are within the slack.
-                    let (length, bytes) = unsafe { varint(zone.at(value)) };
-                    let body = value + bytes;
-                    if bytes == 0 {
-                        return self.cut_long(pos, value, number);
-                    }
-                    if body > bound {
-                        return self.cut(pos, number);
-                    }
-                    if length > (self.state.end - body) as u64 {
-                        return self.too_long(pos, number);
-                    }
-                    let end = body + length as usize;
-                    if entry.action == Action::Message {
-                        self.begin_sub(place, *entry, pos)?;
-                        self.state.end = end;
-                        (limit, bound) = (zone.to.min(end), have.min(end));
-                        (pos, expected) = (body, self.state.next);
-                        continue;
-                    }
+                Action::Message => {
+                    // SAFETY: the place of the value of a field.
+                    let (body, end) = wait_or!(unsafe { self.length(zone, field) });
+                    self.begin_sub(place, *entry, pos)?;
+                    self.state.end = end;
+                    (limit, bound) = (zone.to.min(end), have.min(end));
+                    (pos, expected) = (body, self.state.next);
+                    continue;
+                }
+                Action::RawString | Action::String | Action::Bytes => {
+                    // SAFETY: the place of the value of a field.
+                    let (body, end) = wait_or!(unsafe { self.length(zone, field) });
                     if end > have {
                         if self.last {
                             return self.cut_text(entry, pos, body);
@@ -214,22 +174,100 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                         self.state.next = entry.next;
                         return self.begin_text(place, pos, body, end);
                     }
-                    (self.state.tag_start, self.state.number) = (pos, number);
+                    (self.state.tag_start, self.state.number) = (pos, field.number);
                     self.whole_text(entry, body, end)?;
                     pos = end;
                 }
-                Action::ClosedEnum | Action::Skip => {
-                    // Of these two, only the enum is unknown.
-                    let unwanted = entry.action == Action::Skip;
-                    let why = if unwanted { Why::Unwanted } else { Self::why_unknown() };
+                Action::Skip => {
                     self.state.next = entry.next;
                     let wire_type = WireType::from_tag(tag).ok_or(ErrorKind::BadWireType)?;
-                    self.begin_skip(why, wire_type, number, pos, value);
+                    self.begin_skip(Why::Unwanted, wire_type, field);
                     return Ok(());
                 }
             }
             expected = entry.next;
         }
+    }
+
+    /// Looks up a tag that is not the expected one; skips the field if it is unknown.
+    #[inline(always)]
+    fn other_tag(&mut self, tag: u64, start: usize, value: usize, bound: usize) -> Step<Tag> {
+        if value == start {
+            return self.cut_long(start, start, 0).map(|()| Tag::Left);
+        }
+        if value > bound {
+            return self.cut(start, 0).map(|()| Tag::Left);
+        }
+        (self.state.tag_start, self.state.number) = (start, 0);
+        let number = tag >> 3;
+        if number == 0 || number > u64::from(FIELD_NUMBER_MAX) {
+            return Err(ErrorKind::BadFieldNumber);
+        }
+        let (tag, number) = (tag as u32, number as u32);
+        let wire_type = WireType::from_tag(u64::from(tag)).ok_or(ErrorKind::BadWireType)?;
+        let node = self.tables.node(self.state.node);
+        let place = self.tables.find(node, number);
+        match self.tables.entries().get(place as usize) {
+            Some(entry) if entry.tag == tag || entry.other == tag => return Ok(Tag::Entry(place)),
+            _ => {}
+        }
+        if wire_type == WireType::EndGroup {
+            self.state.pos = start;
+            return self.end_of_group(tag, start).map(|()| Tag::EndGroup);
+        }
+        let item = number == 1 && node.message_set && wire_type == WireType::StartGroup;
+        let why = if item { Why::Item } else { Self::why_unknown() };
+        self.begin_skip(why, wire_type, Field { start, value, number, bound });
+        Ok(Tag::Left)
+    }
+
+    /// The varint of a field, and the place after it.
+    ///
+    /// # Safety
+    /// The field begins before `zone.to`.
+    #[inline(always)]
+    unsafe fn varint(&mut self, zone: Zone, field: Field) -> Step<Option<(u64, usize)>> {
+        // SAFETY: a tag and a varint are within the slack.
+        let (raw, bytes) = unsafe { varint(zone.at(field.value)) };
+        let after = field.value + bytes;
+        if bytes == 0 {
+            return self.cut_long(field.start, field.value, field.number).map(|()| None);
+        }
+        if after > field.bound {
+            return self.cut(field.start, field.number).map(|()| None);
+        }
+        Ok(Some((raw, after)))
+    }
+
+    /// Where the content of a field with a length begins and ends. Its message is long enough, but
+    /// perhaps not all there.
+    ///
+    /// # Safety
+    /// The field begins before `zone.to`.
+    #[inline(always)]
+    unsafe fn length(&mut self, zone: Zone, field: Field) -> Step<Option<(usize, usize)>> {
+        // SAFETY: the caller guarantees the place.
+        let Some((length, body)) = (unsafe { self.varint(zone, field)? }) else { return Ok(None) };
+        if length > (self.state.end - body) as u64 {
+            return self.too_long(field.start, field.number).map(|()| None);
+        }
+        Ok(Some((body, body + length as usize)))
+    }
+
+    /// A packed list; false if it or its length is not all there.
+    ///
+    /// # Safety
+    /// The field begins before `zone.to`.
+    #[inline(always)]
+    unsafe fn list(&mut self, zone: Zone, place: u32, field: Field) -> Step<bool> {
+        // SAFETY: the caller guarantees the place.
+        let Some((body, end)) = (unsafe { self.length(zone, field)? }) else { return Ok(false) };
+        let outer_end = self.state.end;
+        (self.state.tag_start, self.state.number) = (field.start, field.number);
+        (self.state.pos, self.state.end) = (body, end);
+        self.state.within = Within::Packed { entry: place, outer_end };
+        self.state.next = self.tables.entry(place).next;
+        self.packed(zone, place, outer_end)
     }
 
     /// A string or bytes that are all there.

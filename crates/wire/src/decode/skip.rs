@@ -3,20 +3,14 @@
 use super::error::ErrorKind;
 use super::load::varint;
 use super::state::{Why, Within};
-use super::walk::{Step, Walk, Zone, proceed};
+use super::walk::{Field, Step, Walk, Zone, proceed};
 use crate::schema::{FIELD_NUMBER_MAX, WireType};
 use crate::sink::Sink;
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
-    /// Begins to skip a field whose tag begins at `start` and whose value begins at `value`.
-    pub(super) fn begin_skip(
-        &mut self,
-        why: Why,
-        wire_type: WireType,
-        number: u32,
-        start: usize,
-        value: usize,
-    ) {
+    /// Begins to skip a field.
+    pub(super) fn begin_skip(&mut self, why: Why, wire_type: WireType, field: Field) {
+        let Field { start, value, number, .. } = field;
         let state = &mut *self.state;
         (state.tag_start, state.number) = (start, number);
         (state.pos, state.within) = (value, Within::Skip);

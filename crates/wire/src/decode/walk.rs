@@ -69,6 +69,19 @@ impl Zone {
     }
 }
 
+/// A field whose tag is read.
+#[derive(Clone, Copy)]
+pub(super) struct Field {
+    /// The place of the tag.
+    pub(super) start: usize,
+    /// The place after the tag.
+    pub(super) value: usize,
+    /// 0 where the tag is not read as a whole.
+    pub(super) number: u32,
+    /// The end of the bytes that it may use.
+    pub(super) bound: usize,
+}
+
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     /// The end of the available bytes.
     #[inline(always)]

@@ -76,6 +76,13 @@ impl PropertyRules {
     }
 }
 
+/// The node at `@SIM` of a run of `nodes` nodes, of which it has the rows.
+pub(crate) fn node_of_all(rules: Arc<Rules>, nodes: u32, landmark: &str, seed: u64) -> Node {
+    let (address, landmark) = (SIM.to_owned(), landmark.to_owned());
+    let identity = Identity { address, index: nodes, count: nodes, landmark };
+    Node::new(rules, identity, seed, Secret::FIXED)
+}
+
 /// The state of the rules in a run.
 #[derive(Debug)]
 pub(crate) struct Properties {
@@ -103,13 +110,7 @@ impl Properties {
         (nodes, landmark): (u32, &str),
         (seed, stop): (u64, &Arc<AtomicBool>),
     ) -> Properties {
-        let identity = Identity {
-            address: SIM.to_owned(),
-            index: nodes,
-            count: nodes,
-            landmark: landmark.to_owned(),
-        };
-        let mut node = Node::new(shared.rules.clone(), identity, seed, Secret::FIXED);
+        let mut node = node_of_all(shared.rules.clone(), nodes, landmark, seed);
         node.interrupt_by(stop.clone());
         let (unsettled, holders) = (TupleBuf::new(), OrderedMap::new());
         Properties { shared, node, rows: Vec::new(), unsettled, holders }

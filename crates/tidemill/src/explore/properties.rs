@@ -13,11 +13,11 @@ use tidemill_overlog::program::{Global, GlobalHead, GlobalRead};
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{SeqBuilder, Value, write_value};
 use tidemill_stdx::hash::Map;
-use tidemill_stdx::keyed::Secret;
 use tidemill_wire::SchemaError;
 
 use super::fit::VIOLATION;
 use super::found::{Findings, violation};
+use crate::properties::node_of_all;
 
 /// The number of a projection of a node; 0 is the one without rows.
 pub(super) type ProjectionId = u32;
@@ -50,13 +50,8 @@ impl PropertyRules {
     }
 
     fn node(&self, nodes: &[Identity]) -> Node {
-        let identity = Identity {
-            address: SIM.to_owned(),
-            index: nodes.len() as u32,
-            count: nodes.len() as u32,
-            landmark: nodes.first().map(|node| node.landmark.clone()).unwrap_or_default(),
-        };
-        Node::new(self.rules.clone(), identity, 0, Secret::FIXED)
+        let landmark = nodes.first().map_or("", |node| &node.landmark);
+        node_of_all(self.rules.clone(), nodes.len() as u32, landmark, 0)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Expressions and what becomes of them: the cases of `tests/filter/graph` with the expected graph,
-//! as written and optimised, in the section `graph`, or the expected diagnostics in `err`. `BLESS=1`
-//! rewrites both.
+//! as written and optimised, in the section `graph`, or the expected diagnostics in `err`.
+//! `BLESS=1` rewrites both.
 
 use crate::common;
 

@@ -2,8 +2,9 @@
 //! errors.
 //!
 //! The cases are in `tests/proto`: `right` with the set that `protoc` made of each, as readable text
-//! that stands for its bytes; `wrong` with the diagnostics and the verdict of `protoc`. `BLESS=1`
-//! rewrites expected diagnostics; the sets and verdicts too, if `PROTOC` names a `protoc` to ask.
+//! that stands for its bytes; `wrong` with the diagnostics and the verdict of `protoc`.
+//! `BLESS=1` rewrites expected diagnostics; the sets and verdicts too, if `PROTOC` names a `protoc`
+//! to ask.
 
 use crate::oracle;
 

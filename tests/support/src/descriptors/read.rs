@@ -165,7 +165,7 @@ impl<'t> Reader<'t> {
         let mut bytes = Vec::new();
         loop {
             let Some(at) = self.rest.find(['"', '\\']) else { return self.fail("a closing quote") };
-            bytes.extend_from_slice(self.rest[..at].as_bytes());
+            bytes.extend_from_slice(&self.rest.as_bytes()[..at]);
             self.rest = &self.rest[at..];
             let Some(escape) = self.rest.strip_prefix('\\') else {
                 self.takes('"');

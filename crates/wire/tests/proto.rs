@@ -55,7 +55,8 @@ fn descriptors_are_those_of_protoc() {
         }
         // Only what `protoc` makes may be recorded.
         let text = recorded.text(&case.name, &found).expect("we write the shortest form");
-        golden.fail(format!("{place}\n{}", golden::difference(expected, &text, 1)));
+        let line = case.section_line(descriptors::SECTION);
+        golden.fail(format!("{place}\n{}", golden::difference(expected, &text, line)));
     });
 }
 

@@ -45,6 +45,14 @@ impl Case {
         found.map_or("", |(_, text)| text)
     }
 
+    /// The line of the file at which the text of a section begins, or would be appended.
+    pub fn section_line(&self, name: &str) -> usize {
+        let lines = |text: &str| ended(text).lines().count();
+        let before = self.sections.iter().take_while(|(it, _)| it != name);
+        let before: usize = before.map(|(_, text)| 1 + lines(text)).sum();
+        self.line + 1 + lines(&self.source) + before + 1
+    }
+
     /// Replaces the section of this name, or appends it; an empty one is removed.
     pub fn set_section(&mut self, name: &str, text: impl Into<String>) {
         let text = text.into();
@@ -216,6 +224,9 @@ mod tests {
         assert!(parse(&format!("lost\n{text}")).is_err());
         let path = crate::root().join("tests/some.cases");
         assert_eq!(cases[1].place(&path), "tests/some.cases:7: b.x");
+        let line = text.lines().position(|line| line == "-").map(|at| at + 1);
+        assert_eq!(Some(cases[2].section_line("out")), line);
+        assert_eq!(cases[2].section_line("err"), cases[3].line - 2);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Compiled texts: descriptors equal to those of `protoc` byte for byte, and the diagnostics of
 //! errors.
 //!
-//! The cases are in `tests/proto`: `right` with the set that `protoc` made of each, as readable text
-//! that stands for its bytes; `wrong` with the diagnostics and the verdict of `protoc`.
+//! The cases are in `tests/proto`: `right` with the set that `protoc` made of each, as readable
+//! text that stands for its bytes; `wrong` with the diagnostics and the verdict of `protoc`.
 //! `BLESS=1` rewrites expected diagnostics; the sets and verdicts too, if `PROTOC` names a `protoc`
 //! to ask.
 

@@ -1,6 +1,6 @@
 //! The formatter over the corpus of programs.
 
-use crate::corpus::{folder, parse, programs, text};
+use crate::corpus::{folder, parse, programs};
 use tidemill_cl::fmt::{WIDTH, format};
 use tidemill_cl::lex::lex;
 use tidemill_diag::FileId;
@@ -12,8 +12,7 @@ const FILE: FileId = FileId(0);
 #[test]
 fn formatting_keeps_the_meaning_and_is_final() {
     let mut formatted = 0;
-    for name in programs() {
-        let text = text(&name);
+    for (name, text) in programs() {
         let old = parse(&name, &text);
         let once = match format(FILE, &text) {
             Ok(once) => once,
@@ -33,8 +32,7 @@ fn formatting_keeps_the_meaning_and_is_final() {
 #[test]
 fn white_space_does_not_matter() {
     let mut compared = 0;
-    for name in programs() {
-        let text = text(&name);
+    for (name, text) in programs() {
         let lexed = lex(FILE, &text);
         let Ok(expected) = format(FILE, &text) else { continue };
         if !lexed.comments.is_empty() {
@@ -100,8 +98,7 @@ fn comments_anywhere_are_formatted_once_and_for_all() {
     let rounds = std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
     let mut random = Rng::new(3);
     let mut formatted = 0;
-    for name in programs() {
-        let original = text(&name);
+    for (name, original) in programs() {
         for _ in 0..rounds {
             let text = commented(&original, &mut random);
             let Ok(once) = format(FILE, &text) else { continue };

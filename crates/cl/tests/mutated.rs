@@ -1,7 +1,7 @@
 //! Broken programs: whatever is done to a source, the front end ends soon, with diagnostics that
 //! point into it, and what the formatter makes of it means the same.
 
-use crate::corpus::{programs, text};
+use crate::corpus::programs;
 use std::time::{Duration, Instant};
 use tidemill_cl::fmt::format;
 use tidemill_cl::lex::lex;
@@ -99,8 +99,7 @@ fn mutate(text: &str, random: &mut Rng) -> String {
 fn mutated_programs_end_in_diagnostics() {
     let mut random = Rng::new(1);
     let (mut right, mut wrong) = (0, 0);
-    for name in programs() {
-        let original = text(&name);
+    for (name, original) in programs() {
         for round in 0..ROUNDS {
             let mut text = mutate(&original, &mut random);
             for _ in 0..round % 4 {

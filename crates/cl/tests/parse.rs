@@ -1,30 +1,28 @@
-//! The parser against its corpus: `tests/cl/parse/NAME.com` with the expected tree in `NAME.ast`
-//! and the expected diagnostics in `NAME.err` (absent: none). `BLESS=1` rewrites both.
+//! The parser against its corpus: the cases of `tests/cl/parse` with the expected tree in the
+//! section `ast` and the expected diagnostics in `err` (absent: none). `BLESS=1` rewrites both.
 
-use crate::corpus::{folder, parse, programs, text};
+use crate::corpus::{PARSED, parse, programs};
 use tidemill_cl::ast::{Definition, ExprKind, StatementKind};
 use tidemill_cl::parse::{parse_files, parse_text};
 use tidemill_diag::{Sources, has_errors};
-use tidemill_support::golden::Golden;
+use tidemill_support::golden;
 
 #[test]
 fn every_file_parses_as_expected() {
-    let mut golden = Golden::default();
-    for name in programs() {
-        let parsed = parse(&name, &text(&name));
-        let path = folder("parse").join(&name);
-        golden.check(&path.with_extension("ast"), parsed.tree);
-        golden.check(&path.with_extension("err"), &parsed.diagnostics);
-        let is_error = name.starts_with("err_");
-        assert_eq!(parsed.has_errors, is_error, "{name}: {}", parsed.diagnostics);
-    }
+    golden::check_cases(PARSED.0, PARSED.1, |case, place, _| {
+        let parsed = parse(&case.name, &case.source);
+        let is_error = case.name.starts_with("err_");
+        assert_eq!(parsed.has_errors, is_error, "{place}: {}", parsed.diagnostics);
+        case.set_section("ast", parsed.tree);
+        case.set_section("err", parsed.diagnostics);
+    });
 }
 
 /// Behind one error the parser finds the next.
 #[test]
 fn each_code_is_shown_by_a_file() {
     let found: String =
-        programs().iter().map(|name| parse(name, &text(name)).diagnostics).collect();
+        programs().iter().map(|(name, text)| parse(name, text).diagnostics).collect();
     let codes = [
         "assign-for-equal",
         "bad-number",

@@ -7,7 +7,7 @@ use std::process::{Output, Stdio};
 
 use tidemill_apps::capture::Format;
 use tidemill_support::cases::{self, Unpacked};
-use tidemill_support::golden::{Golden, blesses};
+use tidemill_support::golden::{self, blesses};
 
 use crate::common::{Folder, root, status, stderr, stdout, tidemill};
 
@@ -43,23 +43,20 @@ fn check(folder: &str, keeps_status: bool, more: &[&str]) {
     if blesses() && !more.is_empty() {
         return;
     }
-    let mut golden = Golden::default();
-    let files = cases::folder(&format!("tests/cl/{folder}"), 50);
+    let path = format!("tests/cl/{folder}");
+    let files = cases::folder(&path, 50);
     let unpacked = Unpacked::new(folder, files.iter().flat_map(|(_, cases)| cases));
-    for (path, mut cases) in files {
-        for case in &mut cases {
-            let output = run(&unpacked.path().join(&case.name), more);
-            let status = status(&output);
-            case.set_section("out", stdout(&output));
-            case.set_section("err", stderr(&output));
-            if keeps_status {
-                case.set_section("status", format!("{status}\n"));
-            } else if status != 0 {
-                golden.fail(format!("{}: status {status}", case.name));
-            }
+    golden::check_cases(&path, 50, |case, place, golden| {
+        let output = run(&unpacked.path().join(&case.name), more);
+        let status = status(&output);
+        case.set_section("out", stdout(&output));
+        case.set_section("err", stderr(&output));
+        if keeps_status {
+            case.set_section("status", format!("{status}\n"));
+        } else if status != 0 {
+            golden.fail(format!("{place}: status {status}"));
         }
-        golden.check(&path, cases::print(&cases));
-    }
+    });
 }
 
 #[test]

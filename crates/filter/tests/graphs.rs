@@ -1,6 +1,6 @@
-//! Expressions and what becomes of them: `tests/filter/graph/NAME.filter` with the expected graph,
-//! as written and optimised, in `NAME.graph`, or the expected diagnostics in `NAME.err`. `BLESS=1`
-//! rewrites both.
+//! Expressions and what becomes of them: the cases of `tests/filter/graph` with the expected graph,
+//! as written and optimised, in the section `graph`, or the expected diagnostics in `err`.
+//! `BLESS=1` rewrites both.
 
 use crate::common;
 
@@ -9,32 +9,29 @@ use tidemill_diag::{FileId, Sources};
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::parse::parse;
 use tidemill_filter::{Filter, Graph, Settings, compile};
-use tidemill_support::golden::Golden;
-use tidemill_support::{files, name, text};
+use tidemill_support::golden;
 
 #[test]
 fn every_expression_becomes_what_is_expected() {
-    let mut golden = Golden::default();
-    for path in files("tests/filter/graph", "filter", 15) {
-        let (name, text) = (name(&path), text(&path));
+    golden::check_cases("tests/filter/graph", 26, |case, place, _| {
         let mut sources = Sources::new();
-        let file = sources.add(name, text.as_str());
+        let file = sources.add(&case.name, case.source.as_str());
         let (graph, diagnostics) = compile(file, &sources, &Settings::default());
         let found: String = diagnostics.iter().map(|one| sources.render(one)).collect();
         let printed = graph.map_or_else(String::new, |graph| {
             let better = optimise(&graph);
             for graph in [&graph, &better] {
-                assert_eq!(graph.verify(), Ok(()), "{name}");
+                assert_eq!(graph.verify(), Ok(()), "{place}");
                 let text = graph.to_string();
                 let read = Graph::read(&text).expect("a graph reads as it prints");
-                assert_eq!(read.to_string(), text, "{name}");
+                assert_eq!(read.to_string(), text, "{place}");
             }
-            let (expr, _) = parse(file, &text);
+            let (expr, _) = parse(file, &case.source);
             format!("{expr}\n\nas written\n{graph}\noptimised\n{better}")
         });
-        golden.check(&path.with_extension("graph"), printed);
-        golden.check(&path.with_extension("err"), found);
-    }
+        case.set_section("graph", printed);
+        case.set_section("err", found);
+    });
 }
 
 /// The inputs that a filter reports as needed are those that it needs.

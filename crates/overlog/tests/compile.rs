@@ -1,38 +1,36 @@
 //! The compiler against its corpus.
 //!
-//! `tests/overlog/check/NAME.olg`: programs with findings, expected in `NAME.err`.
+//! `tests/overlog/check`: cases of programs with findings, expected in the section `err`.
 //! `tests/overlog/plan/NAME.olg`: programs without errors; their plan is in `NAME.plan`, their
 //! warnings in `NAME.err` (absent: none). `BLESS=1` rewrites the expectations.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use tidemill_diag::{Diagnostic, Sources, has_errors};
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{Disk, Options};
 use tidemill_overlog::program::Compiled;
 use tidemill_relation::plan::{parse, print, verify};
-use tidemill_support::golden::Golden;
+use tidemill_support::golden::{self, Golden};
 use tidemill_support::{files, name, text};
 
 #[test]
 fn wrong_programs_are_found_out() {
-    let mut golden = Golden::default();
-    for path in files("tests/overlog/check", "olg", 1) {
-        let (sources, compiled, diagnostics) = compile(&path);
-        assert_eq!(compiled.is_none(), has_errors(&diagnostics), "{}", path.display());
-        assert!(!diagnostics.is_empty(), "{}: nothing was found", path.display());
+    golden::check_cases("tests/overlog/check", 26, |case, place, _| {
+        let (sources, compiled, diagnostics) = compile(&case.name, &case.source);
+        assert_eq!(compiled.is_none(), has_errors(&diagnostics), "{place}");
+        assert!(!diagnostics.is_empty(), "{place}: nothing was found");
         let helpful = |diagnostic: &Diagnostic| diagnostic.help.is_some();
-        assert!(diagnostics.iter().all(helpful), "{}: a finding without help", path.display());
-        golden.check(&path.with_extension("err"), render(&sources, &diagnostics));
-    }
+        assert!(diagnostics.iter().all(helpful), "{place}: a finding without help");
+        case.set_section("err", render(&sources, &diagnostics));
+    });
 }
 
 #[test]
 fn programs_become_the_expected_plans() {
     let mut golden = Golden::default();
     for path in files("tests/overlog/plan", "olg", 1) {
-        let (sources, compiled, diagnostics) = compile(&path);
+        let (sources, compiled, diagnostics) = compile(name(&path), &text(&path));
         let found = render(&sources, &diagnostics);
         let Some(compiled) = compiled else { panic!("{}: {found}", path.display()) };
         assert_eq!(verify(&compiled.plan), Ok(()), "{}", path.display());
@@ -43,10 +41,9 @@ fn programs_become_the_expected_plans() {
     }
 }
 
-fn compile(path: &Path) -> (Sources, Option<Compiled>, Vec<Diagnostic>) {
-    let (name, text) = (name(path), text(path));
+fn compile(name: &str, text: &str) -> (Sources, Option<Compiled>, Vec<Diagnostic>) {
     let mut sources = Sources::new();
-    let (program, mut found) = parse_text(name, &text, &Options::default(), &Disk, &mut sources);
+    let (program, mut found) = parse_text(name, text, &Options::default(), &Disk, &mut sources);
     assert!(!has_errors(&found), "{name} does not parse: {}", render(&sources, &found));
     let (compiled, checked) =
         tidemill_overlog::compile(&program, &sources, &tidemill_overlog::Options::default());

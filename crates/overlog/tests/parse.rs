@@ -1,43 +1,45 @@
-//! The front end against its corpus: `tests/overlog/parse/NAME.olg` with the expected tree in
-//! `NAME.ast` and the expected diagnostics in `NAME.err` (absent: none). `BLESS=1` rewrites both.
+//! The front end against its corpus: the cases of `tests/overlog/parse` with the expected tree in
+//! the section `ast` and the expected diagnostics in `err` (absent: none). `BLESS=1` rewrites both.
 
 use tidemill_diag::Sources;
 use tidemill_overlog::parse::parse_text;
-use tidemill_overlog::pre::{Disk, Options};
-use tidemill_support::files;
-use tidemill_support::golden::Golden;
+use tidemill_overlog::pre::{Disk, Files, Options};
+use tidemill_support::{files, golden, text};
 
-use crate::corpus::{Corpus, parse};
+use crate::corpus::{Corpus, PARSED, parse};
 use crate::noise::front::check_printed;
 
 #[test]
 fn every_file_parses_as_expected() {
     let corpus = Corpus::open();
-    let mut golden = Golden::default();
-    for name in corpus.programs() {
-        let parsed = parse(&corpus, &name);
-        golden.check(&corpus.path(&name).with_extension("ast"), parsed.tree);
-        golden.check(&corpus.path(&name).with_extension("err"), &parsed.diagnostics);
-        let is_error = name.starts_with("err_");
-        assert_eq!(parsed.has_errors, is_error, "{name}: {}", parsed.diagnostics);
-    }
+    golden::check_cases(PARSED.0, PARSED.1, |case, place, _| {
+        let parsed = parse(&corpus, &case.name, &case.source);
+        let is_error = case.name.starts_with("err_");
+        assert_eq!(parsed.has_errors, is_error, "{place}: {}", parsed.diagnostics);
+        case.set_section("ast", parsed.tree);
+        case.set_section("err", parsed.diagnostics);
+    });
 }
 
 /// The printed source of a program has the same tree, for all programs of the corpus.
 #[test]
 fn what_is_printed_parses_to_the_same_tree() {
+    let corpus = Corpus::open();
+    let compare = |name: &str, text: &str, files: &dyn Files| {
+        let mut sources = Sources::new();
+        let (program, _) = parse_text(name, text, &Options::default(), files, &mut sources);
+        check_printed(&program)
+    };
     let mut compared = 0;
+    for (name, text) in corpus.programs() {
+        compared += compare(name, text, &corpus);
+    }
     let examples = std::fs::read_dir(tidemill_support::root().join("examples"));
     let examples = examples.expect("examples").map(|it| it.expect("readable").path());
-    let folders = ["tests/overlog/parse", "tests/overlog/plan"].map(|it| it.into());
-    let folders = folders.into_iter().chain(examples.filter(|it| it.is_dir()));
+    let examples = examples.filter(|it| it.is_dir());
+    let folders = std::iter::once("tests/overlog/plan".into()).chain(examples);
     for path in folders.flat_map(|folder| files(&folder.to_string_lossy(), "olg", 0)) {
-        let (name, text) = (path.display().to_string(), std::fs::read_to_string(&path));
-        let text = text.expect("a program");
-        let mut sources = Sources::new();
-        let (options, disk) = (Options::default(), Disk);
-        let (program, _) = parse_text(&name, &text, &options, &disk, &mut sources);
-        compared += check_printed(&program);
+        compared += compare(&path.display().to_string(), &text(&path), &Disk);
     }
     assert!(compared > 800, "{compared} statements");
 }

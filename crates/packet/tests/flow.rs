@@ -1,51 +1,50 @@
-//! The language against its corpus: `tests/flow/NAME.flow` with the graph as it is printed, or the
-//! errors, in `NAME.out`, and the common layout in `NAME.fmt` (absent: the source has it).
+//! The language against its corpus: the cases of `tests/flow` with the graph as it is printed, or
+//! the errors, in the section `out`, and the common layout in `fmt` (absent: the source has it).
 //! `BLESS=1` rewrites both.
-
-use std::path::PathBuf;
 
 use crate::common::{graph_of, kinds};
 use tidemill_diag::{FileId, Sources};
 use tidemill_packet::flow::{self, format, load};
 use tidemill_stdx::rng::Rng;
-use tidemill_support::golden::Golden;
-use tidemill_support::{files, root, text};
+use tidemill_support::cases::{self, Case, Unpacked};
+use tidemill_support::golden;
 
-fn programs() -> Vec<PathBuf> {
-    files("tests/flow", "flow", 10)
+/// The corpus, and the number of its cases.
+const CORPUS: (&str, usize) = ("tests/flow", 37);
+
+fn programs() -> Vec<Case> {
+    let files = cases::folder(CORPUS.0, CORPUS.1).into_iter();
+    files.flat_map(|(_, cases)| cases).collect()
 }
 
 #[test]
 fn every_file_means_what_is_expected() {
-    let mut golden = Golden::default();
-    for path in programs() {
+    let folder = Unpacked::new("flow", &programs());
+    let prefix = format!("{}/", folder.path().display());
+    golden::check_cases(CORPUS.0, CORPUS.1, |case, place, _| {
+        let path = folder.path().join(&case.name);
         let mut sources = Sources::new();
         let defines = vec!["GIVEN=7".to_owned(), "WORD=in.pcap".to_owned()];
         let options = flow::Options { defines, include_dirs: Vec::new() };
-        let loaded = load(std::slice::from_ref(&path), &options, &kinds(), &mut sources);
+        let loaded = load(&[path], &options, &kinds(), &mut sources);
         let mut out: String = loaded.diagnostics.iter().map(|one| sources.render(one)).collect();
         if let Some(graph) = &loaded.graph {
             out += &graph.to_string();
             let again = graph_of(&graph.to_string());
-            assert_eq!(&again, graph, "what is printed reads as the same graph");
+            assert_eq!(&again, graph, "{place}: what is printed reads as the same graph");
         }
-        let prefix = format!("{}/", root().join("tests/flow").display());
-        golden.check(&path.with_extension("out"), out.replace(&prefix, ""));
-        let text = text(&path);
-        if let Ok(formatted) = format(FileId(0), &text) {
-            assert_eq!(format(FileId(0), &formatted).as_ref(), Ok(&formatted), "it is stable");
-            let differs = if formatted == text { "" } else { &formatted };
-            golden.check(&path.with_extension("fmt"), differs);
+        case.set_section("out", out.replace(&prefix, ""));
+        if let Ok(formatted) = format(FileId(0), &case.source) {
+            assert_eq!(format(FileId(0), &formatted).as_ref(), Ok(&formatted), "{place}: stable");
+            let differs = if formatted == case.source { "" } else { &formatted };
+            case.set_section("fmt", differs);
         }
-    }
+    });
 }
 
 #[test]
 fn each_code_is_shown_by_a_file() {
-    let outs: String = programs()
-        .iter()
-        .map(|path| std::fs::read_to_string(path.with_extension("out")).unwrap_or_default())
-        .collect();
+    let outs: String = programs().iter().map(|case| case.section("out").to_owned()).collect();
     let codes = [
         "bad-config",
         "bad-escape",
@@ -106,7 +105,7 @@ fn each_code_is_shown_by_a_file() {
 
 #[test]
 fn broken_sources_end_in_diagnostics() {
-    let texts: Vec<String> = programs().iter().map(|path| text(path)).collect();
+    let texts: Vec<String> = programs().into_iter().map(|case| case.source).collect();
     let inserts = [
         "{",
         "}",

@@ -1,17 +1,10 @@
 //! Randomly changed sources and descriptors end in a schema or in diagnostics, never in a panic.
 
 use tidemill_stdx::rng::Rng;
+use tidemill_support::descriptors::sets;
 use tidemill_support::mutate::seeds;
 use tidemill_wire::Schema;
 use tidemill_wire::proto::{Texts, compile};
-
-fn data() -> Vec<(String, Vec<u8>)> {
-    let seeds = seeds("tests/proto", &["proto", "fds"]).into_iter();
-    let mut found: Vec<_> =
-        seeds.map(|(path, bytes)| (tidemill_support::name(&path).to_owned(), bytes)).collect();
-    found.sort();
-    found
-}
 
 /// Removes, duplicates, swaps or replaces some bytes.
 fn mutate(bytes: &mut Vec<u8>, other: &[u8], rng: &mut Rng) {
@@ -46,7 +39,10 @@ fn mutate(bytes: &mut Vec<u8>, other: &[u8], rng: &mut Rng) {
 
 #[test]
 fn changed_sources_end_in_diagnostics() {
-    let sources: Vec<_> = data().into_iter().filter(|(name, _)| name.ends_with(".proto")).collect();
+    let seeds = seeds("tests/proto", &["proto"]).into_iter();
+    let mut sources: Vec<_> =
+        seeds.map(|(path, bytes)| (tidemill_support::name(&path).to_owned(), bytes)).collect();
+    sources.sort();
     let texts = |name: &str, text: String| {
         let all = sources.iter().map(|(name, text)| (name.clone(), lossy(text)));
         let mut texts = Texts::from_iter(all);
@@ -80,7 +76,7 @@ fn lossy(bytes: &[u8]) -> String {
 
 #[test]
 fn changed_descriptors_end_in_errors() {
-    let sets: Vec<_> = data().into_iter().filter(|(name, _)| name.ends_with(".fds")).collect();
+    let sets = sets("tests/proto/right");
     let mut rng = Rng::new(2);
     let mut accepted = 0;
     for round in 0..4000 {

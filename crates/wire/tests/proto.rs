@@ -1,31 +1,25 @@
 //! Compiled texts: descriptors equal to those of `protoc` byte for byte, and the diagnostics of
 //! errors.
 //!
-//! The data is in `tests/proto`: `right/*.proto` with the set that `protoc` made of it, recorded
-//! beside; `wrong/*.cases` with the diagnostics and the verdict of `protoc`. `BLESS=1` rewrites
-//! expected diagnostics; the sets and verdicts too, if `PROTOC` names a `protoc` to ask.
+//! The cases are in `tests/proto`: `right` with the set that `protoc` made of each, as readable
+//! text that stands for its bytes; `wrong` with the diagnostics and the verdict of `protoc`.
+//! `BLESS=1` rewrites expected diagnostics; the sets and verdicts too, if `PROTOC` names a `protoc`
+//! to ask.
 
 use crate::oracle;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tidemill_support::cases::{self, Case, Unpacked};
-use tidemill_support::golden::{Golden, blesses};
+use tidemill_support::descriptors::{self, Names, Recorded};
+use tidemill_support::golden::{self, Golden, blesses};
 use tidemill_wire::Schema;
-use tidemill_wire::proto::{Compiled, Folders, compile, load};
+use tidemill_wire::proto::{Compiled, Folders, Texts, compile, load};
 
-fn data(folder: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/proto").join(folder)
-}
-
-fn files(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("the data is there");
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.filter(|name| name.ends_with(".proto")).collect();
-    names.sort();
-    names
-}
+/// The folders of cases, each with the number of its cases.
+const RIGHT: (&str, usize) = ("tests/proto/right", 108);
+const WRONG: (&str, usize) = ("tests/proto/wrong", 343);
 
 fn compile_in(folder: &Path, name: &str) -> Compiled {
     compile(&[name], &Folders { roots: vec![folder.to_owned()] })
@@ -41,45 +35,59 @@ fn rendered(compiled: &Compiled, folder: &Path) -> String {
 
 #[test]
 fn descriptors_are_those_of_protoc() {
-    let folder = data("right");
-    let mut failed = Vec::new();
-    for name in files(&folder) {
-        let compiled = compile_in(&folder, &name);
-        let expected = folder.join(name.replace(".proto", ".fds"));
-        if let (Some(set), true) = (oracle::descriptor_set(&folder, &name), blesses()) {
-            fs::write(&expected, set).unwrap();
-        }
-        let expected = fs::read(&expected).expect("the set is recorded");
+    let files = cases::folder(RIGHT.0, RIGHT.1);
+    let folder = Unpacked::new("right", files.iter().flat_map(|(_, cases)| cases));
+    let mut recorded = Recorded::new(&files);
+    golden::check_cases(RIGHT.0, RIGHT.1, |case, place, golden| {
+        let compiled = compile_in(folder.path(), &case.name);
         let Some(schema) = &compiled.schema else {
-            failed.push(format!("{name}:\n{}", rendered(&compiled, &folder)));
-            continue;
+            return golden.fail(format!("{place}\n{}", rendered(&compiled, folder.path())));
         };
         let found = schema.descriptor_set();
-        if found != expected {
-            if let Some(folder) = std::env::var_os("KEEP") {
-                fs::write(Path::new(&folder).join(&name), &found).unwrap();
-            }
-            let at = found.iter().zip(&expected).take_while(|(a, b)| a == b).count();
-            let around = |bytes: &[u8]| {
-                let part = &bytes[at.saturating_sub(40)..(at + 40).min(bytes.len())];
-                part.escape_ascii().to_string()
-            };
-            failed.push(format!("{name} at {at}:\n  {}\n  {}", around(&found), around(&expected)));
+        let asked = blesses().then(|| oracle::descriptor_set(folder.path(), &case.name)).flatten();
+        if let Some(set) = asked {
+            let text = recorded.record(&case.name, &set);
+            case.set_section(descriptors::SECTION, text.expect("protoc writes the shortest form"));
         }
-    }
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+        let expected = case.section(descriptors::SECTION);
+        if recorded.bytes(expected).as_ref() == Ok(&found) {
+            return;
+        }
+        // Only what `protoc` makes may be recorded.
+        let text = recorded.text(&case.name, &found).expect("we write the shortest form");
+        let line = case.section_line(descriptors::SECTION);
+        golden.fail(format!("{place}\n{}", golden::difference(expected, &text, line)));
+    });
 }
 
 #[test]
 fn descriptor_sets_come_back() {
-    let folder = data("right");
-    for name in files(&folder) {
-        let set = fs::read(folder.join(name.replace(".proto", ".fds"))).unwrap();
+    for (name, set) in descriptors::sets(RIGHT.0) {
         match Schema::from_descriptor_set(&set) {
-            Ok(schema) => assert_eq!(schema.descriptor_set(), set, "{name}"),
-            Err(error) => panic!("{name}: {error}"),
+            Ok(schema) => assert_eq!(schema.descriptor_set(), set, "{name:?}"),
+            Err(error) => panic!("{name:?}: {error}"),
         }
     }
+}
+
+/// The texts of sets use names of fields and enum values that are ours, too.
+#[test]
+fn names_of_descriptors_are_those_of_the_schema() {
+    let import = "syntax = \"proto3\"; import public \"google/protobuf/descriptor.proto\";";
+    let schema = compile(&["a.proto"], &Texts::from_iter([("a.proto", import)])).schema.unwrap();
+    let (names, mut compared) = (Names::read(), 0);
+    for id in schema.messages() {
+        let message = schema.message(id);
+        let fields = names.fields(message.name());
+        let found: Vec<_> =
+            message.field_defs().iter().map(|it| (it.name(), it.number())).collect();
+        let mut named: Vec<_> =
+            fields.iter().map(|it| (it.name.as_str(), it.number as u32)).collect();
+        named.sort_by_key(|(_, number)| found.iter().position(|(_, it)| it == number));
+        assert_eq!(named, found, "{}", message.full_name());
+        compared += found.len();
+    }
+    assert!(compared > 150, "{compared} fields");
 }
 
 /// The section of a case with what is expected.
@@ -102,26 +110,22 @@ fn differs(expected: &str) -> Option<&str> {
 
 #[test]
 fn errors_are_reported() {
-    let files = cases::folder("tests/proto/wrong", 343);
+    let files = cases::folder(WRONG.0, WRONG.1);
     let folder = Unpacked::new("wrong", files.iter().flat_map(|(_, cases)| cases));
-    let mut golden = Golden::default();
-    for (path, mut cases) in files {
-        for case in &mut cases {
-            let current = current(folder.path(), case, &mut golden);
-            case.set_section(EXPECTED, current);
-        }
-        golden.check(&path, cases::print(&cases));
-    }
+    golden::check_cases(WRONG.0, WRONG.1, |case, place, golden| {
+        let current = current(folder.path(), case, place, golden);
+        case.set_section(EXPECTED, current);
+    });
 }
 
 /// The current output of a case, in the form of what is expected.
-fn current(folder: &Path, case: &Case, golden: &mut Golden) -> String {
+fn current(folder: &Path, case: &Case, place: &str, golden: &mut Golden) -> String {
     let (name, recorded) = (&case.name, case.section(EXPECTED));
     let compiled = compile_in(folder, name);
     let asked = oracle::accepts(folder, name);
     let protoc = match (asked, verdict(recorded)) {
         (Some(asked), Some(known)) if !blesses() => {
-            assert_eq!(asked, known, "{name}: protoc changed its mind");
+            assert_eq!(asked, known, "{place}: protoc changed its mind");
             known
         }
         (asked, known) => asked.or(known).expect("the verdict of protoc is recorded"),
@@ -132,7 +136,7 @@ fn current(folder: &Path, case: &Case, golden: &mut Golden) -> String {
     match differs(recorded) {
         Some(line) if !same => found.push_str(&format!("{line}\n")),
         None if same => {}
-        _ => golden.fail(format!("{name}: our verdict is another than protoc's")),
+        _ => golden.fail(format!("{place}: our verdict is another than protoc's")),
     }
     found.push_str(&rendered(&compiled, folder));
     found

@@ -1,9 +1,11 @@
 //! Golden files: the result of a test is compared with a file beside its source. `BLESS=1` rewrites
 //! the files.
 //!
-//! A missing file and an empty one are the same.
+//! A missing file and an empty one are the same. Of files of cases, each case is compared.
 
 use std::path::Path;
+
+use crate::cases::{self, Case};
 
 /// Lines of context around a difference.
 const CONTEXT: usize = 2;
@@ -22,6 +24,23 @@ pub fn check(path: &Path, found: impl AsRef<[u8]>) {
     Golden::default().check(path, found);
 }
 
+/// Compares the cases in a folder, of which there must be `count_min`, with what is found: `run`
+/// replaces its sections, or what else of it is expected. It also gets its place, for messages.
+pub fn check_cases(
+    folder: &str,
+    count_min: usize,
+    mut run: impl FnMut(&mut Case, &str, &mut Golden),
+) {
+    let mut golden = Golden::default();
+    for (path, mut cases) in cases::folder(folder, count_min) {
+        for case in &mut cases {
+            let place = case.place(&path);
+            run(case, &place, &mut golden);
+        }
+        golden.check_cases(&path, &cases);
+    }
+}
+
 /// Several comparisons: the test fails when this is dropped, and reports all differences.
 #[derive(Debug, Default)]
 pub struct Golden {
@@ -38,7 +57,7 @@ impl Golden {
         if !blesses() {
             let path = path.display();
             let difference =
-                difference(&String::from_utf8_lossy(&expected), &String::from_utf8_lossy(found));
+                difference(&String::from_utf8_lossy(&expected), &String::from_utf8_lossy(found), 1);
             self.wrong.push(format!("{path}\n{difference}"));
             return;
         }
@@ -47,6 +66,24 @@ impl Golden {
             false => std::fs::write(path, found),
         };
         written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+
+    /// Records the differences between the cases of a file and the same cases as they are found.
+    pub fn check_cases(&mut self, path: &Path, found: &[Case]) {
+        let printed = cases::print(found);
+        if blesses() || crate::text(path) == printed {
+            return self.check(path, printed);
+        }
+        let (expected, before) = (cases::read(path), self.wrong.len());
+        for (old, new) in expected.iter().zip(found).filter(|(old, new)| old != new) {
+            let [old_text, new_text] = [old, new].map(|it| cases::print(std::slice::from_ref(it)));
+            let difference = difference(&old_text, &new_text, old.line);
+            self.wrong.push(format!("{}\n{difference}", old.place(path)));
+        }
+        // The same cases in another form, such as a section without lines.
+        if self.wrong.len() == before {
+            self.check(path, printed);
+        }
     }
 
     /// Records another failure.
@@ -63,8 +100,8 @@ impl Drop for Golden {
     }
 }
 
-/// The missing (`-`) and new (`+`) lines, with context, after their numbers.
-fn difference(expected: &str, found: &str) -> String {
+/// The missing (`-`) and new (`+`) lines, with context, after their numbers from `first` on.
+pub fn difference(expected: &str, found: &str, first: usize) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (expected.split('\n').collect(), found.split('\n').collect());
     let lines = edits(&old, &new);
@@ -75,7 +112,7 @@ fn difference(expected: &str, found: &str) -> String {
     let near = (0..lines.len()).filter(|&at| is_near(at));
     let mut shown: Vec<String> = near
         .map(|at| lines[at])
-        .map(|(mark, number, line)| format!("{number:5} {mark}{line}"))
+        .map(|(mark, number, line)| format!("{:5} {mark}{line}", number - 1 + first))
         .collect();
     if shown.len() > LINES_MAX {
         let more = shown.len() - LINES_MAX;
@@ -137,8 +174,32 @@ mod tests {
         let new = "a\nb\nc\nD\ne\nf\ng\nh\ni\nk\nj\n";
         let expected = "    2  b\n    3  c\n    4 -d\n    4 +D\n    5  e\n    6  f\n    8  h\n    9  i\n\
                         \u{20}  10 +k\n   11  j\n   12  ";
-        assert_eq!(difference(old, new), expected);
-        assert_eq!(difference("", "x"), "    1 -\n    1 +x");
+        assert_eq!(difference(old, new, 1), expected);
+        assert_eq!(difference("", "x", 1), "    1 -\n    1 +x");
+        assert_eq!(difference("a\nb", "a\nc", 40), "   40  a\n   41 -b\n   41 +c");
+    }
+
+    #[test]
+    fn a_case_is_named_with_its_line() {
+        let path =
+            std::env::temp_dir().join(format!("tidemill-golden-cases-{}", std::process::id()));
+        std::fs::write(&path, "==== a\n1\n==== b\n2\n---- out\n3\n").expect("writable");
+        let mut found = cases::read(&path);
+        let mut golden = Golden::default();
+        golden.check_cases(&path, &found);
+        assert_eq!(golden.wrong, [""; 0]);
+        found[1].set_section("out", "4\n");
+        golden.check_cases(&path, &found);
+        let expected = format!(
+            "{}:3: b\n    4  2\n    5  ---- out\n    6 -3\n    6 +4\n    7  ",
+            path.display()
+        );
+        match blesses() {
+            true => assert_eq!(cases::read(&path)[1].section("out"), "4\n"),
+            false => assert_eq!(golden.wrong, [expected]),
+        }
+        golden.wrong.clear();
+        std::fs::remove_file(&path).expect("removable");
     }
 
     #[test]

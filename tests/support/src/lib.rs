@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cases;
+pub mod descriptors;
 pub mod golden;
 pub mod mutate;
 pub mod traffic;

@@ -3,19 +3,21 @@
 use std::fs;
 use std::path::Path;
 
-use tidemill_support::cases;
+use tidemill_support::{cases, descriptors};
 
 use super::command::{Options, succeed, unstable_cargo};
 
 /// Folders of seeds beside `tests/corpora/TARGET`.
-const SEEDS: [(&str, &[&str]); 6] = [
+const SEEDS: [(&str, &[&str]); 5] = [
     ("components", &["tests/cl/run", "tests/cl/fault"]),
-    ("descriptors", &["tests/proto"]),
     ("program", &["tests/overlog", "examples"]),
     ("proto", &["tests/proto"]),
     ("script", &["examples"]),
     ("wire_decoders", &["tests/wire"]),
 ];
+
+/// The target whose seeds are sets of descriptors, and the folder of cases that have them.
+const SETS: (&str, &str) = ("descriptors", "tests/proto/right");
 
 pub fn run(root: &Path, options: &Options<'_>) -> Result<(), String> {
     let manifest = root.join("fuzz/Cargo.toml");
@@ -49,6 +51,12 @@ fn run_target(root: &Path, target: &str, seconds: u64) -> Result<(), String> {
     let (_, more) = SEEDS.iter().find(|(name, _)| *name == target).unwrap_or(&("", &[]));
     for folder in *more {
         unpack(&root.join(folder), &root.join(&corpus))?;
+    }
+    if target == SETS.0 {
+        for (name, set) in descriptors::sets(SETS.1) {
+            let seed = root.join(&corpus).join(name);
+            fs::write(&seed, set).map_err(|error| format!("{}: {error}", seed.display()))?;
+        }
     }
     command.args(*more).arg("--").arg(format!("-max_total_time={seconds}"));
     command.args(["-rss_limit_mb=4096", "-print_final_stats=1"]);

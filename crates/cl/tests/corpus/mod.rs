@@ -5,22 +5,24 @@ use std::path::PathBuf;
 
 use tidemill_cl::parse::parse_text;
 use tidemill_diag::{Sources, has_errors};
-use tidemill_support::{files, root};
+use tidemill_support::cases::{self, Case};
+use tidemill_support::root;
+
+/// The programs that the parser is compared on, and their number.
+pub const PARSED: (&str, usize) = ("tests/cl/parse", 26);
 
 /// The folder of a part of the corpus.
 pub fn folder(part: &str) -> PathBuf {
     root().join("tests/cl").join(part)
 }
 
-/// The names of all programs, sorted.
-pub fn programs() -> Vec<String> {
-    let programs = files("tests/cl/parse", "com", 20);
-    programs.iter().map(|path| tidemill_support::name(path).to_owned()).collect()
-}
-
-/// The text of a program.
-pub fn text(name: &str) -> String {
-    tidemill_support::text(&folder("parse").join(name))
+/// The names of these programs, sorted, and their texts.
+pub fn programs() -> Vec<(String, String)> {
+    let files = cases::folder(PARSED.0, PARSED.1).into_iter();
+    let program = |case: Case| (case.name, case.source);
+    let mut programs: Vec<_> = files.flat_map(|(_, cases)| cases).map(program).collect();
+    programs.sort();
+    programs
 }
 
 /// What comes out of the parser, as text.

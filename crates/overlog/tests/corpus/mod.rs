@@ -1,40 +1,40 @@
 //! The programs that the tests of the front end share.
 #![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tidemill_diag::{Sources, has_errors};
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{Files, Options};
-use tidemill_support::files;
+use tidemill_support::cases::{self, Case, Unpacked};
 
-/// The folder of programs; files in it are named relative to it.
+/// The programs that the parser is compared on, and their number.
+pub const PARSED: (&str, usize) = ("tests/overlog/parse", 25);
+
+/// These programs, in a folder with the files that they include, which are named relative to it.
 pub struct Corpus {
-    root: PathBuf,
+    programs: Vec<(String, String)>,
+    folder: Unpacked,
 }
 
 impl Files for Corpus {
     fn read(&self, path: &Path) -> std::io::Result<String> {
-        std::fs::read_to_string(self.root.join(path))
+        std::fs::read_to_string(self.folder.path().join(path))
     }
 }
 
 impl Corpus {
     pub fn open() -> Corpus {
-        Corpus { root: tidemill_support::root().join("tests/overlog/parse") }
+        let files = cases::folder(PARSED.0, PARSED.1).into_iter();
+        let cases: Vec<Case> = files.flat_map(|(_, cases)| cases).collect();
+        let folder = Unpacked::new("overlog", &cases);
+        let mut programs: Vec<_> = cases.into_iter().map(|it| (it.name, it.source)).collect();
+        programs.sort();
+        Corpus { programs, folder }
     }
 
-    /// The names of all programs, sorted.
-    pub fn programs(&self) -> Vec<String> {
-        let programs = files("tests/overlog/parse", "olg", 20);
-        programs.iter().map(|path| tidemill_support::name(path).to_owned()).collect()
-    }
-
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.root.join(name)
-    }
-
-    pub fn text(&self, name: &str) -> String {
-        self.read(Path::new(name)).expect("a program of the corpus")
+    /// The names of all programs, sorted, and their texts.
+    pub fn programs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.programs.iter().map(|(name, text)| (name.as_str(), text.as_str()))
     }
 }
 
@@ -45,11 +45,8 @@ pub struct Output {
     pub has_errors: bool,
 }
 
-pub fn parse(corpus: &Corpus, name: &str) -> Output {
-    parse_as(corpus, name, &corpus.text(name))
-}
-
-pub fn parse_as(corpus: &Corpus, name: &str, text: &str) -> Output {
+/// Parses a text as the program of this name.
+pub fn parse(corpus: &Corpus, name: &str, text: &str) -> Output {
     let mut sources = Sources::new();
     let options = Options::default();
     let (program, diagnostics) = parse_text(name, text, &options, corpus, &mut sources);

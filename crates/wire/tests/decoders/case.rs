@@ -1,9 +1,10 @@
-//! Cases as files: a schema, bytes, and the events of decoders.
+//! Cases as texts: a schema, bytes, and the events of decoders.
 //!
 //! ```text
 //! # what the case is about
 //! --- schema
 //! syntax = "proto2"; message M { optional string s = 1; }
+//! --- schema scalars      instead of a text: that of `schemas/scalars.proto`
 //! --- message M
 //! --- required            if required fields are checked
 //! --- select a.b c        if only some fields are wanted
@@ -18,6 +19,13 @@ use std::fmt;
 
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{MessageId, Schema, Tables};
+
+/// The schemas that cases share.
+const SCHEMAS: [(&str, &str); 3] = [
+    ("groups", include_str!("schemas/groups.proto")),
+    ("person", include_str!("schemas/person.proto")),
+    ("scalars", include_str!("schemas/scalars.proto")),
+];
 
 /// The schema, message and selection that decoders are made for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -53,6 +61,7 @@ pub fn read(text: &str) -> Result<Case, String> {
                 "required" => head.required = true,
                 "select" => head.select = Some(argument.to_owned()),
                 "depth" => head.depth_max = argument.parse().ok().filter(|&depth| depth < 200),
+                "schema" if !argument.is_empty() => head.schema = shared(argument)?.to_owned(),
                 "schema" | "bytes" | "events" => {}
                 _ => return Err(format!("no section `{name}`")),
             }
@@ -68,6 +77,12 @@ pub fn read(text: &str) -> Result<Case, String> {
         }
     }
     Ok(Case { head, bytes, top })
+}
+
+/// The text of a shared schema.
+fn shared(name: &str) -> Result<&'static str, String> {
+    let found = SCHEMAS.iter().find(|(it, _)| *it == name);
+    found.map(|(_, text)| *text).ok_or_else(|| format!("no schema `{name}`"))
 }
 
 impl Head {

@@ -8,28 +8,22 @@ mod random;
 mod schemas;
 mod system_calls;
 
-use tidemill_support::golden::Golden;
-use tidemill_support::{mutate, root};
+use tidemill_support::{golden, mutate};
 
 use self::check::{Cuts, Engines};
 
 #[test]
 fn the_corpus_is_decoded_as_it_says() {
-    let folder = root().join("tests/wire");
-    let (mut golden, mut count) = (Golden::default(), 0);
-    for (path, text) in mutate::seeds("tests/wire", &["wire"]) {
-        let text = String::from_utf8(text).unwrap();
-        let case = case::read(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-        let engines = Engines::new(case.head).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-        let (mut events, result) = engines.whole(&case.bytes);
+    golden::check_cases("tests/wire", 61, |case, place, _| {
+        let read = case::read(&case.source).unwrap_or_else(|error| panic!("{place}: {error}"));
+        let engines = Engines::new(read.head).unwrap_or_else(|error| panic!("{place}: {error}"));
+        let (mut events, result) = engines.whole(&read.bytes);
         if let Err(error) = result {
             events.push_str(&format!("error: {error}\n"));
         }
-        golden.check(&folder.join(&path), case.top + &events);
-        let _outcome = engines.check(&case.bytes, Cuts::Every);
-        count += 1;
-    }
-    assert!(count >= 20, "{count} cases");
+        let _outcome = engines.check(&read.bytes, Cuts::Every);
+        case.source = read.top + &events;
+    });
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::path::PathBuf;
 
 use crate::common::random;
-use tidemill_support::mutate;
+use tidemill_support::{descriptors, mutate};
 
 fn bombard(seeds: &[(PathBuf, Vec<u8>)], count: u64, check: fn(&[u8]) -> bool) {
     let (right, wrong) = (Cell::new(0), Cell::new(0));
@@ -79,7 +79,7 @@ fn mutated_descriptors_do_no_harm() {
     for (path, bytes) in &found {
         assert!(!schemas::check_descriptors(bytes), "{path:?} is refused");
     }
-    let mut seeds = mutate::seeds("tests/proto", &["fds"]);
+    let mut seeds = descriptors::sets("tests/proto/right");
     seeds.extend(found);
     bombard(&seeds, 1000, schemas::check_descriptors);
 }

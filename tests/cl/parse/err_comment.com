@@ -1,3 +1,0 @@
-COMPONENT A;
-  BEGIN (* (* inner *)
-END A;

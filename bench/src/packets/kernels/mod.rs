@@ -5,7 +5,7 @@
 //!
 //! | metric | is |
 //! |---|---|
-//! | `ns` | CPU time of the kernel: the difference to a kernel that passes all packets on |
+//! | `ns` | CPU time of the kernel: the difference to one that passes on as many and drops the rest |
 //! | `app_ns` | of the kernel as an app of its own, with its link: the difference to no app at all |
 //! | `whole_ns` | from the source to the sink |
 //! | `instructions` | as `ns`, in instructions per packet: with `--instructions` only |
@@ -17,6 +17,10 @@
 //! | `component` | a component, where there is one: all packets reach it one by one |
 //! | `c` | `bench/peers/c/kernels.c`, by the system's compiler with `-O2`, in batches like ours |
 //! | `xdp` | `bench/peers/c/xdp.c`, by `BPF_PROG_TEST_RUN`, as root: warm, and by the clock |
+//!
+//! A packet that is dropped has no way to the sink, and no cost there. So two kernels that look at
+//! no packet are measured as well, one that passes all on and one that drops all, and of these the
+//! share is subtracted that a kernel passes on and drops.
 //!
 //! All have to let the same packets pass, modified in the same way, which is checked by a digest.
 //!
@@ -51,8 +55,23 @@ const CASES: [(&str, Option<&str>); 10] = [
     ("Routes", None),
 ];
 
-/// The kernel that does nothing; in C number 0.
-const NOTHING: Way<'static> = Way::Kernel("Nothing");
+/// The kernels that look at no packet, with their number in C.
+const NOTHING: (Way<'static>, u32) = (Way::Kernel("Nothing"), 0);
+const NOWHERE: (Way<'static>, u32) = (Way::Kernel("Nowhere"), 11);
+
+/// The cost of packets that are passed on and of those that are dropped.
+#[derive(Clone, Copy)]
+struct Ends {
+    passed: f64,
+    dropped: f64,
+}
+
+impl Ends {
+    /// The cost, where a share of the packets is passed on.
+    fn mixed(self, share: f64) -> f64 {
+        share * self.passed + (1.0 - share) * self.dropped
+    }
+}
 
 /// Packets of the trace, and of the short one for XDP.
 const PACKETS: u32 = 4000;
@@ -73,9 +92,10 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     }
     let short = if extent.small { PACKETS_XDP_SMALL } else { PACKETS_XDP };
     let xdp = built(extent, report, "xdp", || Xdp::new(&Trace::new(short as usize)));
+    let all = checked(NOTHING.0, packets)?;
     for (number, (kernel, component)) in (1..).zip(CASES) {
         let came = checked(Way::Kernel(kernel), packets)?;
-        let mut rows = time(extent, (number, kernel, component), c.as_ref(), came)?;
+        let mut rows = time(extent, (number, kernel, component), c.as_ref(), [came, all])?;
         match xdp.as_ref().map(|xdp| xdp.run(number, extent)) {
             Some(Ok((ns, theirs))) => {
                 expect("xdp", kernel, theirs, checked(Way::Kernel(kernel), short)?)?;
@@ -124,8 +144,9 @@ fn time(
     extent: Extent,
     (number, kernel, component): (u32, &str, Option<&str>),
     c: Option<&C>,
-    came: Came,
+    [came, all_packets]: [Came; 2],
 ) -> Result<Vec<Figure>, String> {
+    let share = came.share_of(all_packets);
     let (packets, passes, runs) =
         if extent.small { (PACKETS_SMALL, 2, 1) } else { (PACKETS, 250, 9) };
     let mut all = vec![(Times::new("tidemill"), Way::Kernel(kernel))];
@@ -136,21 +157,23 @@ fn time(
     }
     let mut by_c = Times::new("c");
     for _ in 0..runs {
-        let (link, nothing) =
-            (timed(Way::Link, packets, passes)?, timed(NOTHING, packets, passes)?);
+        let [link, passed, dropped] =
+            [Way::Link, NOTHING.0, NOWHERE.0].map(|way| timed(way, packets, passes));
+        let (link, ends) = (link?, Ends { passed: passed?, dropped: dropped? });
         for (times, way) in &mut all {
             let few = if matches!(way, Way::Component(_)) { 1 + passes / 25 } else { passes };
             let whole = timed(*way, packets, few)?;
-            times.ns.push(whole - nothing);
+            times.ns.push(whole - ends.mixed(share));
             times.app_ns.push(whole - link);
             times.whole_ns.push(whole);
         }
         let Some(c) = c else { continue };
         let ns = |seconds: f64| seconds * 1e9 / (f64::from(packets) * passes as f64);
-        let (nothing, _) = c.run(0, passes)?;
+        let [passed, dropped] = [NOTHING.1, NOWHERE.1].map(|number| c.run(number, passes));
+        let ends = Ends { passed: ns(passed?.0), dropped: ns(dropped?.0) };
         let (whole, theirs) = c.run(number, passes)?;
         expect("c", kernel, theirs, came)?;
-        by_c.ns.push(ns(whole) - ns(nothing));
+        by_c.ns.push(ns(whole) - ends.mixed(share));
         by_c.whole_ns.push(ns(whole));
     }
     let contenders = all.into_iter().map(|(times, _)| times).chain(c.map(|_| by_c));
@@ -167,22 +190,29 @@ fn time(
 
 /// Instructions per packet of each kernel.
 fn count(packets: u32, c: Option<&C>, report: &mut Report) -> Result<(), String> {
-    let nothing = instructions::of_graph(NOTHING, packets)?;
-    let nothing_c = c.map(|c| instructions::of_c(c, 0, packets)).transpose()?;
+    let count = |way| instructions::of_graph(way, packets);
+    let ends = Ends { passed: count(NOTHING.0)?, dropped: count(NOWHERE.0)? };
+    let mut ends_c = None;
+    if let Some(c) = c {
+        let [passed, dropped] =
+            [NOTHING.1, NOWHERE.1].map(|number| instructions::of_c(c, number, packets));
+        ends_c = Some((c, Ends { passed: passed?, dropped: dropped? }));
+    }
+    let all_packets = checked(NOTHING.0, packets)?;
     for (number, (kernel, component)) in (1..).zip(CASES) {
-        let mut all = vec![("tidemill", instructions::of_graph(Way::Kernel(kernel), packets)?)];
-        if let Some(component) = component {
-            let whole = instructions::of_graph(Way::Component(component), packets)?;
-            all.push(("component", whole));
-        }
+        let share = checked(Way::Kernel(kernel), packets)?.share_of(all_packets);
         let mut rows = Vec::new();
-        let mut add = |who, whole, nothing| {
+        let mut add = |who, whole, ends: Ends| {
             let one = |metric, value| figure(kernel, who, (metric, "per packet"), vec![value]);
-            rows.extend([one("instructions", whole - nothing), one("whole_instructions", whole)]);
+            let own = one("instructions", whole - ends.mixed(share));
+            rows.extend([own, one("whole_instructions", whole)]);
         };
-        all.into_iter().for_each(|(who, whole)| add(who, whole, nothing));
-        if let (Some(c), Some(nothing)) = (c, nothing_c) {
-            add("c", instructions::of_c(c, number, packets)?, nothing);
+        add("tidemill", count(Way::Kernel(kernel))?, ends);
+        if let Some(component) = component {
+            add("component", count(Way::Component(component))?, ends);
+        }
+        if let Some((c, ends)) = ends_c {
+            add("c", instructions::of_c(c, number, packets)?, ends);
         }
         report.case(&rows, Better::Low);
     }

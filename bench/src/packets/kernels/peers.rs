@@ -15,6 +15,13 @@ pub struct Came {
     pub digest: u64,
 }
 
+impl Came {
+    /// The share of the packets that these are.
+    pub fn share_of(self, all: Came) -> f64 {
+        self.packets as f64 / all.packets as f64
+    }
+}
+
 /// A program in C, and the trace in its format.
 struct Program {
     program: PathBuf,

@@ -5,8 +5,8 @@
 //!
 //! | metric | is |
 //! |---|---|
-//! | `ns` | CPU time of the kernel: the difference to one that passes on as many and drops the rest |
-//! | `app_ns` | of the kernel as an app of its own, with its link: the difference to no app at all |
+//! | `ns` | CPU time of the kernel: the difference to one that looks at no packet |
+//! | `app_ns` | as an app of its own, with its link: the difference to no app at all |
 //! | `whole_ns` | from the source to the sink |
 //! | `instructions` | as `ns`, in instructions per packet: with `--instructions` only |
 //! | `whole_instructions` | as `whole_ns` |

@@ -49,8 +49,9 @@
 //!
 //! *Values* are numbers of 64 bits without sign; each is set once, before it is used, on every way.
 //! *Words* are what a kernel remembers: `state` words are its own, `counter` words are reported
-//! under their name, `local` words hold for one packet and are set before they are read. *Tests* are conditions that others bring along, such as filters: they have a
-//! name, an interpreter and a generator. Blocks lead to later blocks only, so a kernel ends.
+//! under their name, `local` words hold for one packet and are set before they are read.
+//! *Tests* are conditions that others bring along, such as filters: they have a name, an
+//! interpreter and a generator. Blocks lead to later blocks only, so a kernel ends.
 //!
 //! Arithmetic is modulo 2^64; a shift by 64 and more gives 0, and so does a division by 0;
 //! `mul_sat` and `add_sat` stop at the greatest number, and `sum16` adds the words of 16 bits of

@@ -151,8 +151,8 @@ fn local_words_are_set_before_they_are_read() {
         let error = of(blocks).unwrap_err();
         assert!(error.contains(what), "{blocks}: {error}");
     };
-    let text = "kernel K\n  local 0 at\n  state 1 sum = 3\n  b0:\n    v0 = length\n    set_word 0 v0\n    \
-                v1 = word 0\n    set_word 1 v1\n    take\n";
+    let text = "kernel K\n  local 0 at\n  state 1 sum = 3\n  b0:\n    v0 = length\n    \
+                set_word 0 v0\n    v1 = word 0\n    set_word 1 v1\n    take\n";
     assert_eq!(read(text).unwrap().to_string(), text);
     let branch = "b0:\nv0 = length\nif v0 b1 b2\nb1:\nset_word 0 v0\njump b3\nb2:\n";
     of(&format!("{branch}set_word 0 v0\njump b3\nb3:\nv1 = word 0\ntake")).unwrap();

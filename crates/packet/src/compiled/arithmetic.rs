@@ -46,7 +46,14 @@ impl Writer<'_, '_, '_> {
             Operator::Sum16 => self.sum16([a, b], bounds),
             Operator::Add => ins.iadd(a, b),
             Operator::Sub => ins.isub(a, b),
-            Operator::Mul => ins.imul(a, b),
+            Operator::Mul => match known {
+                // One less than a power of two, which is faster.
+                Some(factor) if factor > 2 && factor.wrapping_add(1).is_power_of_two() => {
+                    let shifted = ins.ishl_imm_u(a, i64::from(factor.trailing_ones()));
+                    self.body.ins().isub(shifted, a)
+                }
+                _ => ins.imul(a, b),
+            },
             Operator::And => {
                 let both = ins.band(a, b);
                 if let Some(mask) = known {

@@ -80,8 +80,11 @@ impl Writer<'_, '_, '_> {
 
     fn load_bytes(&mut self, width: Width, data: Value, offset: u32) -> Value {
         let (data, at) = self.near(data, offset);
+        if width == Width::W8 {
+            return self.body.ins().uload8(types::I64, unaligned(), data, at);
+        }
         let narrow = self.body.ins().load(type_of(width), unaligned(), data, at);
-        let number = if width == Width::W8 { narrow } else { self.in_order(narrow) };
+        let number = self.in_order(narrow);
         let number = match width {
             Width::W64 => number,
             _ => self.body.ins().uextend(types::I64, number),
@@ -99,7 +102,7 @@ impl Writer<'_, '_, '_> {
     }
 
     /// Whether a loaded number is this constant: then the constant is put in the order of the
-    /// network, not the number in that of the machine. `None`: it is no loaded number.
+    /// network, not the number in that of the machine. `None`: it is no loaded number, or a byte.
     pub(super) fn compare_loaded(
         &mut self,
         condition: IntCC,

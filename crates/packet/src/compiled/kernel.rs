@@ -12,7 +12,7 @@ use super::arithmetic::Operands;
 use super::known::Known;
 use super::run::Writer;
 use crate::kernel::{
-    Address, BlockId, Bounds, End, Expr, Facts, Kernel, PacketValues, Step, Value,
+    Address, BlockId, Bounds, End, Expr, Facts, FlowFacts, Kernel, PacketValues, Step, Value,
 };
 use crate::packet::{BYTES_MAX, offsets as buffer};
 
@@ -51,16 +51,25 @@ impl Scope<'_> {
     }
 }
 
+/// The end of a block, where a branch may be known to go to the first.
+fn end_of(end: End, always: bool) -> End {
+    match end {
+        End::If(_, yes, _) if always => End::Jump(yes),
+        end => end,
+    }
+}
+
 impl<'p> Writer<'_, '_, 'p> {
-    /// Writes kernel `at` of the run from the current block on.
-    pub(super) fn steps(&mut self, at: usize, facts: IdVec<BlockId, Option<Facts>>) {
+    /// Writes kernel `at` of the run from the current block on, with the facts of its flow.
+    pub(super) fn steps(&mut self, at: usize, flow: FlowFacts) {
+        let FlowFacts { blocks: facts, always, .. } = flow;
         let (kernel, words): (&'p Kernel, usize) = self.kernel(at);
         let values = vec![None; kernel.values as usize];
         let drops = vec![None; kernel.reasons.len()];
         let mut ways: IdVec<BlockId, usize> = kernel.blocks.iter().map(|_| 0).collect();
         for (id, block) in kernel.blocks.iter_enumerated() {
             if facts[id].is_some() {
-                block.end.targets().for_each(|to| ways[to] += 1);
+                end_of(block.end, always[id]).targets().for_each(|to| ways[to] += 1);
             }
         }
         let known = kernel.blocks.iter().map(|_| None).collect();
@@ -80,7 +89,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 self.step(&mut scope, &facts, step);
                 facts.step(kernel, step);
             }
-            self.end_of(&mut scope, &blocks, block.end);
+            self.end_of(&mut scope, &blocks, end_of(block.end, always[id]));
         }
         for (reason, block) in scope.drops.iter().enumerate() {
             let Some(block) = *block else { continue };

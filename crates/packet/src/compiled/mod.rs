@@ -30,6 +30,7 @@
 //! | `run` | runs of kernels: what happens to each packet, and its counters |
 //! | `feed` | the sources and ends of its packets: links, the pool |
 //! | `kernel` | the steps of one kernel |
+//! | `versions` | a kernel for packets that are long enough, and for others |
 //! | `arithmetic` | operations on two numbers |
 //! | `table` | look-ups and changes of kernels in tables |
 //! | `bytes` | loads and stores of a packet's bytes |
@@ -55,6 +56,7 @@ mod listing;
 mod run;
 mod source;
 mod table;
+mod versions;
 
 use tidemill_jit::{Code, Error, FuncId, Module, Options};
 

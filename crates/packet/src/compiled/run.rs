@@ -119,7 +119,7 @@ pub(super) struct Site {
     oldest: Option<Variable>,
     /// Copies that it makes of each packet; `None`: they are counted where they are made.
     pub copies: Option<u64>,
-    flow: FlowFacts,
+    pub flow: FlowFacts,
     /// The length of all packets that arrive.
     pub length: Option<u64>,
 }
@@ -234,9 +234,8 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         for at in 0..self.run.apps.len() {
             self.body.switch_to_block(self.places[at].entry);
             self.note_oldest(at);
-            let facts = std::mem::take(&mut self.places[at].flow.blocks);
             self.known = self.places[at].known.take().unwrap_or_default();
-            self.steps(at, facts);
+            self.versions(at);
         }
         for at in 0..self.outs.len() {
             if let Some(block) = self.outs[at].block {
@@ -324,7 +323,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     }
 
     /// The kernel of the run that a link leads to.
-    fn behind(&self, link: usize) -> Option<usize> {
+    pub fn behind(&self, link: usize) -> Option<usize> {
         let to = self.blueprint.links[link].to;
         let at = self.run.apps.iter().skip(1).position(|&app| app == to)? + 1;
         (self.link_into(at) == link).then_some(at)

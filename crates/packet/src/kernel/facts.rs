@@ -59,12 +59,15 @@ impl Facts {
         if let Some(entry) = self.entries.iter_mut().find(is_it) {
             entry.2 = true;
         }
-        if let Some(Expr::Binary(Operator::Le, end, length)) = exprs.get(value)
-            && self.lengths.contains(&length)
-            && let Some(place) = exprs.place(end)
-        {
+        if let Some(place) = self.compared(exprs, value) {
             self.has(place);
         }
+    }
+
+    /// The place that a value compares with the end of the packet.
+    fn compared(&self, exprs: &Exprs, value: Value) -> Option<Address> {
+        let Some(Expr::Binary(Operator::Le, end, length)) = exprs.get(value) else { return None };
+        self.lengths.contains(&length).then(|| exprs.place(end)).flatten()
     }
 
     /// The packet reaches a place.
@@ -163,9 +166,14 @@ impl Facts {
 }
 
 /// The facts where a kernel begins each block, and about packets that it emits.
+#[derive(Clone)]
 pub(crate) struct FlowFacts {
     /// At the beginning of blocks that can be reached.
     pub blocks: IdVec<BlockId, Option<Facts>>,
+    /// Blocks whose branch always goes to the first: the bytes are known to be there.
+    pub always: IdVec<BlockId, bool>,
+    /// Ends of the places at offsets that branches compare with the length, where it is not known.
+    pub compared: Vec<u32>,
     /// By output: the bytes that all packets have which leave there alone.
     pub emitted: Vec<(u32, u64)>,
     /// The bytes that all packets have which leave by all outputs.
@@ -199,6 +207,8 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> FlowFacts {
     let exprs = Exprs::of(kernel);
     let (mut emitted, mut emitted_all) = (Vec::new(), None);
     let (mut may_end, mut keeps_length) = (false, true);
+    let mut always: IdVec<BlockId, bool> = kernel.blocks.iter().map(|_| false).collect();
+    let mut compared = Vec::new();
     for (id, Block { steps, end }) in kernel.blocks.iter_enumerated() {
         let Some(mut facts) = blocks[id].clone() else { continue };
         for &step in steps {
@@ -219,7 +229,14 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> FlowFacts {
             }
             End::Drop(_) | End::Take => may_end = true,
             end => {
-                for to in end.targets().filter(|&to| to > id) {
+                if let End::If(value, ..) = end
+                    && let Some(place) = facts.compared(&exprs, value)
+                {
+                    always[id] = facts.reach(place);
+                    compared.extend((place.base.is_none() && !always[id]).then_some(place.offset));
+                }
+                let taken = if always[id] { 1 } else { 2 };
+                for to in end.targets().take(taken).filter(|&to| to > id) {
                     let mut facts = facts.clone();
                     if let End::If(value, yes, no) = end
                         && to == yes
@@ -236,7 +253,7 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> FlowFacts {
             }
         }
     }
-    FlowFacts { blocks, emitted, emitted_all, may_end, keeps_length }
+    FlowFacts { blocks, always, compared, emitted, emitted_all, may_end, keeps_length }
 }
 
 /// What each value of a kernel is, by number. A value that is set twice, which the verifier

@@ -8,4 +8,6 @@ pub struct Extent {
     pub seconds: Option<u64>,
     /// The seed of captures, if given.
     pub seed: Option<u64>,
+    /// Instructions are counted instead of time.
+    pub instructions: bool,
 }

@@ -60,6 +60,9 @@ struct Args {
     /// What captures are made from (`mixed`); without it, from the time.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
+    /// Count instructions instead of time, by callgrind (`kernels`).
+    #[arg(long)]
+    instructions: bool,
 }
 
 type Run = fn(Extent, &mut Report) -> Result<(), String>;
@@ -125,6 +128,11 @@ fn main() -> ExitCode {
         {
             return ended(mixed::measure_in(variant, folder).map(|line| println!("{line}")));
         }
+        if let [bench, rest @ ..] = rest
+            && bench == "kernels"
+        {
+            return ended(packets::measure_kernels(rest));
+        }
         return ended(activities::measure(rest).map(|line| println!("{line}")));
     }
     let args = Args::parse();
@@ -139,8 +147,13 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let form = if args.json { Form::Json } else { Form::Text };
-    let extent =
-        Extent { peers: args.peers, small: args.small, seconds: args.seconds, seed: args.seed };
+    let extent = Extent {
+        peers: args.peers,
+        small: args.small,
+        seconds: args.seconds,
+        seed: args.seed,
+        instructions: args.instructions,
+    };
     ended(run(extent, &mut Report::new(form)))
 }
 
@@ -164,7 +177,8 @@ mod tests {
             // Peers in other languages need more than tests may require.
             let peers = Bench::ALL.iter().all(|bench| bench.name() != name)
                 && !["explore", "histories", "json", "proto"].contains(&name);
-            let extent = Extent { peers, small: true, seconds: None, seed: None };
+            let (seconds, seed, instructions) = (None, None, false);
+            let extent = Extent { peers, small: true, seconds, seed, instructions };
             assert_eq!(run(extent, &mut Report::new(Form::Text)), Ok(()), "{name}");
         }
     }

@@ -26,6 +26,7 @@ pub use apps::BURST;
 pub use breath::run as breath;
 pub use carry::{basic1, chain};
 pub use idle_then_load::run as idle_then_load;
+pub use kernels::measure as measure_kernels;
 pub use kernels::run as kernels;
 pub use workloads::run as workloads;
 

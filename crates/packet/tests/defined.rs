@@ -866,3 +866,30 @@ fn keys_are_addresses_too() {
     assert_eq!(kept[0][..12], [0x0A, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0x0A]);
     assert_eq!(kept[0][26..30], [192, 0, 2, 7]);
 }
+
+#[test]
+fn long_packets_are_compared_once_for_all_bytes() {
+    let program = "app P {
+        ports { input in; output out; output other; }
+        counter sum;
+        on packet(in) {
+            var all = 0;
+            for i in 0..6 { all = all * 31 + byte(i * 5 + 3); }
+            count sum by all;
+            send out;
+        }
+    }";
+    let bytes_of = |length: u8| (0..length).map(|at| at * 5 + 3).collect();
+    let packets: Vec<Vec<u8>> = (0..40).map(bytes_of).collect();
+    let (both, kept) = run(program, &packets);
+    assert_eq!(kept, packets);
+    let sum = |packet: &Vec<u8>| {
+        let byte = |at: usize| packet.get(at).copied().map_or(0, u64::from);
+        (0..6).fold(0, |all, i| all * 31 + byte(i * 5 + 3))
+    };
+    let expected = ("sum".to_owned(), packets.iter().map(sum).sum());
+    let counts = both.compiled.app_stats("two").expect("it runs");
+    assert!(counts.contains(&expected), "{expected:?}: {counts:?}");
+    let listing = both.compiled.listing().expect("it is kept");
+    assert!(listing.contains("cmpq $0x1d,"), "29 bytes are enough: {listing}");
+}

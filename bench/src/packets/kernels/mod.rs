@@ -1,9 +1,15 @@
 //! The cost of a kernel defined in a `.flow` file: `kernels`.
 //!
 //! Packets of a trace ([`Trace`]: sizes and headers change from packet to packet) are copied into
-//! packets of the engine, pass one kernel, and a sink reads their first bytes. The same is run
-//! without the kernel, in the same turn, and the difference is the cost of the kernel: `ns`.
-//! `whole_ns` is the total.
+//! packets of the engine, pass one kernel, and a sink reads their first bytes.
+//!
+//! | metric | is |
+//! |---|---|
+//! | `ns` | CPU time of the kernel: the difference to one that looks at no packet |
+//! | `app_ns` | as an app of its own, with its link: the difference to no app at all |
+//! | `whole_ns` | from the source to the sink |
+//! | `instructions` | as `ns`, in instructions per packet: with `--instructions` only |
+//! | `whole_instructions` | as `whole_ns` |
 //!
 //! | who | does the same |
 //! |---|---|
@@ -12,27 +18,28 @@
 //! | `c` | `bench/peers/c/kernels.c`, by the system's compiler with `-O2`, in batches like ours |
 //! | `xdp` | `bench/peers/c/xdp.c`, by `BPF_PROG_TEST_RUN`, as root: warm, and by the clock |
 //!
+//! A packet that is dropped has no way to the sink, and no cost there. So two kernels that look at
+//! no packet are measured as well, one that passes all on and one that drops all, and of these the
+//! share is subtracted that a kernel passes on and drops.
+//!
 //! All have to let the same packets pass, modified in the same way, which is checked by a digest.
+//!
+//! `cargo run --release -p tidemill-bench -- kernels --peers --instructions` counts instructions
+//! instead of time, by callgrind (valgrind has to be installed); see [`instructions`]. A ratio
+//! above 1 says that the peer executes more. Counts are the same in each run of one build.
 
 mod apps;
+mod graphs;
+mod instructions;
 mod peers;
 
-use tidemill_diag::Sources;
-use tidemill_packet::app::Declared;
-use tidemill_packet::engine::Engine;
-use tidemill_packet::flow;
-use tidemill_packet::graph::Graph;
-use tidemill_packet::kernel::table::{Change, Row};
-
-use super::{Own, in_order, run_to_end};
 use crate::extent::Extent;
 use crate::filter::trace::Trace;
-use crate::report::{Better, Report, Row as Figure};
-use crate::tool;
-use apps::{Read, Replay};
+use crate::report::{Better, Metric, Report, Row as Figure};
+use graphs::{Way, checked, timed};
 use peers::{C, Came, Xdp};
 
-const KERNELS: &str = include_str!("../../../flow/kernels.flow");
+pub use instructions::measure;
 
 /// The kernels by their number in C, from 1 on, and equivalent components.
 const CASES: [(&str, Option<&str>); 10] = [
@@ -48,6 +55,24 @@ const CASES: [(&str, Option<&str>); 10] = [
     ("Routes", None),
 ];
 
+/// The kernels that look at no packet, with their number in C.
+const NOTHING: (Way<'static>, u32) = (Way::Kernel("Nothing"), 0);
+const NOWHERE: (Way<'static>, u32) = (Way::Kernel("Nowhere"), 11);
+
+/// The cost of packets that are passed on and of those that are dropped.
+#[derive(Clone, Copy)]
+struct Ends {
+    passed: f64,
+    dropped: f64,
+}
+
+impl Ends {
+    /// The cost, where a share of the packets is passed on.
+    fn mixed(self, share: f64) -> f64 {
+        share * self.passed + (1.0 - share) * self.dropped
+    }
+}
+
 /// Packets of the trace, and of the short one for XDP.
 const PACKETS: u32 = 4000;
 const PACKETS_SMALL: u32 = 300;
@@ -59,60 +84,28 @@ const PACKETS_XDP_SMALL: u32 = 8;
 /// # Errors
 /// A contender fails, or lets other packets pass.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
-    let (packets, passes, runs) =
-        if extent.small { (PACKETS_SMALL, 2, 1) } else { (PACKETS, 500, 5) };
+    let packets = if extent.small { PACKETS_SMALL } else { PACKETS };
     let c = built(extent, report, "c", || C::new(&Trace::new(packets as usize)));
+    if extent.instructions {
+        instructions::available()?;
+        return count(packets, c.as_ref(), report);
+    }
     let short = if extent.small { PACKETS_XDP_SMALL } else { PACKETS_XDP };
     let xdp = built(extent, report, "xdp", || Xdp::new(&Trace::new(short as usize)));
+    let all = checked(NOTHING.0, packets)?;
     for (number, (kernel, component)) in (1..).zip(CASES) {
-        let came = checked(&Way::Kernel(kernel), packets)?;
-        let mut all = vec![Contender::new("tidemill", Way::Kernel(kernel))];
-        if let Some(component) = component {
-            let own = Contender::new("component", Way::Component(component));
-            expect("component", kernel, checked(&own.way, packets)?, came)?;
-            all.push(own);
-        }
-        let mut by_c = (Vec::new(), Vec::new());
-        for _ in 0..runs {
-            for one in &mut all {
-                let passes =
-                    if matches!(one.way, Way::Component(_)) { 1 + passes / 50 } else { passes };
-                let without = timed(&Way::Nothing, packets, passes)?;
-                let with = timed(&one.way, packets, passes)?;
-                one.ns.push(with - without);
-                one.whole_ns.push(with);
-            }
-            if let Some(c) = &c {
-                let ns = |seconds: f64| seconds * 1e9 / (f64::from(packets) * passes as f64);
-                let (without, _) = c.run(0, passes)?;
-                let (with, theirs) = c.run(number, passes)?;
-                expect("c", kernel, theirs, came)?;
-                by_c.0.push(ns(with) - ns(without));
-                by_c.1.push(ns(with));
-            }
-        }
-        let row =
-            |who, metric, figures| Figure::median("kernels", kernel, who, (metric, "ns"), figures);
-        let mut rows: Vec<Figure> =
-            all.iter().map(|one| row(one.who, "ns", one.ns.clone())).collect();
-        if c.is_some() {
-            rows.push(row("c", "ns", by_c.0));
-        }
+        let came = checked(Way::Kernel(kernel), packets)?;
+        let mut rows = time(extent, (number, kernel, component), c.as_ref(), [came, all])?;
         match xdp.as_ref().map(|xdp| xdp.run(number, extent)) {
             Some(Ok((ns, theirs))) => {
-                expect("xdp", kernel, theirs, checked(&Way::Kernel(kernel), short)?)?;
-                rows.push(row("xdp", "ns", vec![ns]));
+                expect("xdp", kernel, theirs, checked(Way::Kernel(kernel), short)?)?;
+                rows.push(figure(kernel, "xdp", ("ns", "ns"), vec![ns]));
             }
             Some(Err(reason)) => report.note(&format!("xdp: {kernel}: {reason}")),
             None => {}
         }
-        rows.extend(all.iter().map(|one| row(one.who, "whole_ns", one.whole_ns.clone())));
-        if c.is_some() {
-            rows.push(row("c", "whole_ns", by_c.1));
-        }
         report.case(&rows, Better::Low);
     }
-    report.note("kernels: instructions are not counted");
     Ok(())
 }
 
@@ -132,107 +125,107 @@ fn built<T>(
     }
 }
 
-/// The part of the graph between source and sink.
-#[derive(Clone, Copy, Debug)]
-enum Way {
-    Nothing,
-    Kernel(&'static str),
-    Component(&'static str),
-}
-
-/// A contender of ours, and its figures.
-struct Contender {
+/// A contender, and its figures in nanoseconds: see the metrics above.
+struct Times {
     who: &'static str,
-    way: Way,
     ns: Vec<f64>,
+    app_ns: Vec<f64>,
     whole_ns: Vec<f64>,
 }
 
-impl Contender {
-    fn new(who: &'static str, way: Way) -> Contender {
-        Contender { who, way, ns: Vec::new(), whole_ns: Vec::new() }
+impl Times {
+    fn new(who: &'static str) -> Times {
+        Times { who, ns: Vec::new(), app_ns: Vec::new(), whole_ns: Vec::new() }
     }
+}
+
+/// The CPU time of a kernel; what it is measured against takes turns with it.
+fn time(
+    extent: Extent,
+    (number, kernel, component): (u32, &str, Option<&str>),
+    c: Option<&C>,
+    [came, all_packets]: [Came; 2],
+) -> Result<Vec<Figure>, String> {
+    let share = came.share_of(all_packets);
+    let (packets, passes, runs) =
+        if extent.small { (PACKETS_SMALL, 2, 1) } else { (PACKETS, 250, 9) };
+    let mut all = vec![(Times::new("tidemill"), Way::Kernel(kernel))];
+    if let Some(component) = component {
+        let way = Way::Component(component);
+        expect("component", kernel, checked(way, packets)?, came)?;
+        all.push((Times::new("component"), way));
+    }
+    let mut by_c = Times::new("c");
+    for _ in 0..runs {
+        let [link, passed, dropped] =
+            [Way::Link, NOTHING.0, NOWHERE.0].map(|way| timed(way, packets, passes));
+        let (link, ends) = (link?, Ends { passed: passed?, dropped: dropped? });
+        for (times, way) in &mut all {
+            let few = if matches!(way, Way::Component(_)) { 1 + passes / 25 } else { passes };
+            let whole = timed(*way, packets, few)?;
+            times.ns.push(whole - ends.mixed(share));
+            times.app_ns.push(whole - link);
+            times.whole_ns.push(whole);
+        }
+        let Some(c) = c else { continue };
+        let ns = |seconds: f64| seconds * 1e9 / (f64::from(packets) * passes as f64);
+        let [passed, dropped] = [NOTHING.1, NOWHERE.1].map(|number| c.run(number, passes));
+        let ends = Ends { passed: ns(passed?.0), dropped: ns(dropped?.0) };
+        let (whole, theirs) = c.run(number, passes)?;
+        expect("c", kernel, theirs, came)?;
+        by_c.ns.push(ns(whole) - ends.mixed(share));
+        by_c.whole_ns.push(ns(whole));
+    }
+    let contenders = all.into_iter().map(|(times, _)| times).chain(c.map(|_| by_c));
+    let mut rows = Vec::new();
+    for Times { who, ns, app_ns, whole_ns } in contenders {
+        for (metric, figures) in [("ns", ns), ("app_ns", app_ns), ("whole_ns", whole_ns)] {
+            if !figures.is_empty() {
+                rows.push(figure(kernel, who, (metric, "ns"), figures));
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// Instructions per packet of each kernel.
+fn count(packets: u32, c: Option<&C>, report: &mut Report) -> Result<(), String> {
+    let count = |way| instructions::of_graph(way, packets);
+    let ends = Ends { passed: count(NOTHING.0)?, dropped: count(NOWHERE.0)? };
+    let mut ends_c = None;
+    if let Some(c) = c {
+        let [passed, dropped] =
+            [NOTHING.1, NOWHERE.1].map(|number| instructions::of_c(c, number, packets));
+        ends_c = Some((c, Ends { passed: passed?, dropped: dropped? }));
+    }
+    let all_packets = checked(NOTHING.0, packets)?;
+    for (number, (kernel, component)) in (1..).zip(CASES) {
+        let share = checked(Way::Kernel(kernel), packets)?.share_of(all_packets);
+        let mut rows = Vec::new();
+        let mut add = |who, whole, ends: Ends| {
+            let one = |metric, value| figure(kernel, who, (metric, "per packet"), vec![value]);
+            let own = one("instructions", whole - ends.mixed(share));
+            rows.extend([own, one("whole_instructions", whole)]);
+        };
+        add("tidemill", count(Way::Kernel(kernel))?, ends);
+        if let Some(component) = component {
+            add("component", count(Way::Component(component))?, ends);
+        }
+        if let Some((c, ends)) = ends_c {
+            add("c", instructions::of_c(c, number, packets)?, ends);
+        }
+        report.case(&rows, Better::Low);
+    }
+    Ok(())
+}
+
+fn figure(kernel: &str, who: &str, metric: Metric, figures: Vec<f64>) -> Figure {
+    Figure::median("kernels", kernel, who, metric, figures)
 }
 
 fn expect(who: &str, kernel: &str, theirs: Came, ours: Came) -> Result<(), String> {
-    match theirs == ours {
-        true => Ok(()),
-        false => Err(format!("kernels {kernel}: {who} comes to {theirs:?}, and not to {ours:?}")),
+    if theirs == ours {
+        return Ok(());
     }
-}
-
-/// The packets that leave in one pass.
-fn checked(way: &Way, packets: u32) -> Result<Came, String> {
-    let mut engine = engine(way, (packets, 1), true)?;
-    run_to_end(&mut engine)?;
-    let counts = engine.app_stats("end").ok_or("no sink")?;
-    in_order(&mut engine)?;
-    let count = |wanted: &str| counts.iter().find(|(name, _)| name == wanted).map(|(_, it)| *it);
-    Ok(Came {
-        packets: count("packets").ok_or("no count")?,
-        digest: count("seen").ok_or("no digest")?,
-    })
-}
-
-/// CPU nanoseconds per packet over `passes` passes. One pass before is not measured: it touches
-/// memory for the first time, and makes new flows.
-fn timed(way: &Way, packets: u32, passes: u64) -> Result<f64, String> {
-    let mut engine = engine(way, (packets, passes + 1), false)?;
-    while engine.pool_stats().freed < packets.into() {
-        engine.breathe();
-    }
-    let left = (passes + 1) * u64::from(packets) - engine.pool_stats().freed;
-    let seconds = run_to_end(&mut engine)?;
-    in_order(&mut engine)?;
-    Ok(seconds * 1e9 / left as f64)
-}
-
-/// An engine with this part between source and sink.
-fn engine(way: &Way, (packets, passes): (u32, u64), all: bool) -> Result<Engine, String> {
-    let (app, between) = match way {
-        Way::Nothing => (String::new(), ""),
-        Way::Kernel(kernel) => (format!("way :: {kernel}"), "way -> "),
-        Way::Component(file) => {
-            let file = tool::own(file);
-            (format!("way :: Script {{ file: {:?} }}", file.display().to_string()), "way -> ")
-        }
-    };
-    let text = format!(
-        "{KERNELS}
-        in :: Replay {{ packets: {packets}, passes: {passes} }}
-        {app}
-        end :: Read {{ all: {all} }}
-        in -> {between}end"
-    );
-    let mut engine = Own::Compiled.engine(graph(&text)?)?;
-    if matches!(way, Way::Kernel("Routes")) {
-        let written = engine.write_table("way", "routes", &routes());
-        written.map_err(|error| error.to_string())?;
-    }
-    Ok(engine)
-}
-
-fn graph(text: &str) -> Result<Graph, String> {
-    let mut catalogue = tidemill::packets::catalogue();
-    catalogue.add(Replay::declaration());
-    catalogue.add(Read::declaration());
-    let mut sources = Sources::new();
-    let options = flow::Options::default();
-    let loaded = flow::load_text("kernels.flow", text, &options, &catalogue, &mut sources);
-    let found = loaded.diagnostics.iter().map(|one| sources.render(one));
-    loaded.graph.ok_or_else(|| found.collect())
-}
-
-/// The routes of `fill_routes` of the program in C.
-fn routes() -> Vec<Change> {
-    let route = |net: u64, bits: u32, hop: u64| {
-        let mask = vec![u64::from(u32::MAX << (32 - bits))];
-        let values = vec![0x0200_0000_0000 | hop];
-        Change::Insert(Row { key: vec![net], mask, priority: 0, values })
-    };
-    let far = (0..256).step_by(2).map(|net| route(net << 24, 8, net + 1));
-    let near = (0..4).map(|net| route(10 << 24 | net << 16, 16, net + 1000));
-    let inner =
-        (0..252).map(|net| route(10 << 24 | (net & 3) << 16 | (net & !3) << 8, 24, net + 2000));
-    far.chain(near).chain(inner).collect()
+    Err(format!("kernels {kernel}: {who} comes to {theirs:?}, and not to {ours:?}"))
 }

@@ -1,5 +1,6 @@
 //! The kernels as hand-written C, and as XDP programs.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -12,6 +13,13 @@ use crate::tool;
 pub struct Came {
     pub packets: u64,
     pub digest: u64,
+}
+
+impl Came {
+    /// The share of the packets that these are.
+    pub fn share_of(self, all: Came) -> f64 {
+        self.packets as f64 / all.packets as f64
+    }
 }
 
 /// A program in C, and the trace in its format.
@@ -33,10 +41,14 @@ impl Program {
         Ok(made)
     }
 
+    fn arguments(&self, kernel: u32, times: u64) -> [OsString; 3] {
+        [self.capture.clone().into(), kernel.to_string().into(), times.to_string().into()]
+    }
+
     /// A figure, the number of passed packets, and their digest.
     fn run(&self, kernel: u32, times: u64) -> Result<(f64, Came), String> {
         let mut command = Command::new(&self.program);
-        command.arg(&self.capture).args([kernel.to_string(), times.to_string()]);
+        command.args(self.arguments(kernel, times));
         let text = tool::stdout_of(&mut command, "the program")?;
         let wrong = || format!("it says `{}`", text.trim());
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -74,6 +86,11 @@ impl C {
     pub fn run(&self, kernel: u32, passes: u64) -> Result<(f64, Came), String> {
         self.0.run(kernel, passes)
     }
+
+    /// Adds the program and its arguments to a command that runs programs.
+    pub fn command(&self, command: &mut Command, kernel: u32, passes: u64) {
+        command.arg(&self.0.program).args(self.0.arguments(kernel, passes));
+    }
 }
 
 /// Repetitions of a program on each packet: fewer than a TTL has.
@@ -95,7 +112,7 @@ impl Xdp {
     /// Nanoseconds per packet, and the packets that leave in one pass.
     ///
     /// # Errors
-    /// It fails, or there is no such program.
+    /// It fails.
     pub fn run(&self, kernel: u32, extent: Extent) -> Result<(f64, Came), String> {
         self.0.run(kernel, if extent.small { 1 } else { REPEAT })
     }

@@ -1,9 +1,9 @@
 //! Loads and stores of a packet's bytes, by way of what is known of them ([`Known`]).
 
 use tidemill_jit::asm::unaligned;
-use tidemill_jit::build::{InstBuilder, Value, types};
+use tidemill_jit::build::{InstBuilder, IntCC, Type, Value, types};
 
-use super::known::{KNOWN_MAX, Known, Word};
+use super::known::{KNOWN_MAX, Known, Raw, Word};
 use super::run::Writer;
 use crate::kernel::Width;
 
@@ -28,16 +28,10 @@ impl Writer<'_, '_, '_> {
         self.known.words.retain(|word| !same(word));
         self.write_overlapping(width, offset);
         self.known.words.retain(|word| !word.overlaps(width, offset));
-        let narrow = match width {
-            Width::W8 => types::I8,
-            Width::W16 => types::I16,
-            Width::W32 => types::I32,
-            Width::W64 => types::I64,
-        };
         let value = match width {
             Width::W64 => value,
             _ => {
-                let cut = self.body.ins().ireduce(narrow, value);
+                let cut = self.body.ins().ireduce(type_of(width), value);
                 self.body.ins().uextend(types::I64, cut)
             }
         };
@@ -86,18 +80,43 @@ impl Writer<'_, '_, '_> {
 
     fn load_bytes(&mut self, width: Width, data: Value, offset: u32) -> Value {
         let (data, at) = self.near(data, offset);
-        let kind = match width {
-            Width::W8 => types::I8,
-            Width::W16 => types::I16,
-            Width::W32 => types::I32,
-            Width::W64 => types::I64,
-        };
-        let narrow = self.body.ins().load(kind, unaligned(), data, at);
-        let number = if width == Width::W8 { narrow } else { self.in_order(narrow) };
-        match width {
+        if width == Width::W8 {
+            return self.body.ins().uload8(types::I64, unaligned(), data, at);
+        }
+        let narrow = self.body.ins().load(type_of(width), unaligned(), data, at);
+        let number = self.in_order(narrow);
+        let number = match width {
             Width::W64 => number,
             _ => self.body.ins().uextend(types::I64, number),
+        };
+        let mask = u64::MAX >> (64 - width.bytes() * 8);
+        self.raws.insert(number, Raw { value: narrow, width, mask });
+        number
+    }
+
+    /// Notes that a number is another with these bits only.
+    pub(super) fn note_masked(&mut self, number: Value, of: Value, mask: u64) {
+        if let Some(&raw) = self.raws.get(&of) {
+            self.raws.insert(number, Raw { mask: raw.mask & mask, ..raw });
         }
+    }
+
+    /// Whether a loaded number is this constant: then the constant is put in the order of the
+    /// network, not the number in that of the machine. `None`: it is no loaded number, or a byte.
+    pub(super) fn compare_loaded(
+        &mut self,
+        condition: IntCC,
+        number: Value,
+        constant: u64,
+    ) -> Option<Value> {
+        let Raw { value, width, mask } = *self.raws.get(&number)?;
+        let all = u64::MAX >> (64 - width.bytes() * 8);
+        if constant & !mask != 0 {
+            return None;
+        }
+        let [constant, masked] = [constant, mask].map(|bits| in_network_order(width, bits));
+        let value = if mask == all { value } else { self.body.ins().band_imm_s(value, masked) };
+        Some(self.body.ins().icmp_imm_s(condition, value, constant))
     }
 
     fn store_bytes(&mut self, width: Width, data: Value, offset: u32, value: Value) {
@@ -139,5 +158,24 @@ impl Writer<'_, '_, '_> {
         let data = self.body.use_var(self.data);
         let data = self.body.ins().iadd(data, base);
         self.store_bytes(width, data, offset, value);
+    }
+}
+
+fn type_of(width: Width) -> Type {
+    match width {
+        Width::W8 => types::I8,
+        Width::W16 => types::I16,
+        Width::W32 => types::I32,
+        Width::W64 => types::I64,
+    }
+}
+
+/// A number as the machine sees it in a packet, with the sign that it has there.
+fn in_network_order(width: Width, number: u64) -> i64 {
+    match width {
+        Width::W8 => i64::from((number as u8).cast_signed()),
+        Width::W16 => i64::from((number as u16).to_be().cast_signed()),
+        Width::W32 => i64::from((number as u32).to_be().cast_signed()),
+        Width::W64 => number.to_be().cast_signed(),
     }
 }

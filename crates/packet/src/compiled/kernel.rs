@@ -8,10 +8,11 @@ use tidemill_jit::asm::{aligned, unaligned};
 use tidemill_jit::build::{Block as Code, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdVec;
 
+use super::arithmetic::Operands;
 use super::known::Known;
 use super::run::Writer;
 use crate::kernel::{
-    Address, BlockId, End, Expr, Facts, Kernel, Operator, PacketValues, Step, Value,
+    Address, BlockId, Bounds, End, Expr, Facts, FlowFacts, Kernel, PacketValues, Step, Value,
 };
 use crate::packet::{BYTES_MAX, offsets as buffer};
 
@@ -23,6 +24,7 @@ struct Scope<'p> {
     /// Where its words are.
     words: usize,
     values: Vec<Option<Number>>,
+    bounds: Bounds,
     /// Drop the packet, by reason; made when they are needed.
     drops: Vec<Option<Code>>,
     /// Values of words that need not be counted.
@@ -38,26 +40,42 @@ impl Scope<'_> {
         self.linear.contains(&value)
     }
 
+    fn operands(&self, a: Value, b: Value) -> Operands {
+        let numbers = [self.get(a), self.get(b)];
+        let bounds = [a, b].map(|value| self.bounds.most(value));
+        Operands { numbers, known: self.bounds.constant(b), bounds }
+    }
+
     fn get(&self, value: Value) -> Number {
         self.values[value.raw() as usize].expect("a verified kernel sets a value before it is used")
     }
 }
 
+/// The end of a block, where a branch may be known to go to the first.
+fn end_of(end: End, always: bool) -> End {
+    match end {
+        End::If(_, yes, _) if always => End::Jump(yes),
+        end => end,
+    }
+}
+
 impl<'p> Writer<'_, '_, 'p> {
-    /// Writes kernel `at` of the run from the current block on.
-    pub(super) fn steps(&mut self, at: usize, facts: IdVec<BlockId, Option<Facts>>) {
+    /// Writes kernel `at` of the run from the current block on, with the facts of its flow.
+    pub(super) fn steps(&mut self, at: usize, flow: FlowFacts) {
+        let FlowFacts { blocks: facts, always, .. } = flow;
         let (kernel, words): (&'p Kernel, usize) = self.kernel(at);
         let values = vec![None; kernel.values as usize];
         let drops = vec![None; kernel.reasons.len()];
         let mut ways: IdVec<BlockId, usize> = kernel.blocks.iter().map(|_| 0).collect();
         for (id, block) in kernel.blocks.iter_enumerated() {
             if facts[id].is_some() {
-                block.end.targets().for_each(|to| ways[to] += 1);
+                end_of(block.end, always[id]).targets().for_each(|to| ways[to] += 1);
             }
         }
         let known = kernel.blocks.iter().map(|_| None).collect();
         let linear = self.places[at].linear.iter().flat_map(|linear| linear.values).collect();
-        let mut scope = Scope { at, kernel, words, values, drops, linear, ways, known };
+        let bounds = Bounds::of(kernel);
+        let mut scope = Scope { at, kernel, words, values, bounds, drops, linear, ways, known };
         let blocks: IdVec<BlockId, Code> =
             kernel.blocks.iter().map(|_| self.body.create_block()).collect();
         scope.known[BlockId::new(0)] = Some(std::mem::take(&mut self.known));
@@ -71,7 +89,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 self.step(&mut scope, &facts, step);
                 facts.step(kernel, step);
             }
-            self.end_of(&mut scope, &blocks, block.end);
+            self.end_of(&mut scope, &blocks, end_of(block.end, always[id]));
         }
         for (reason, block) in scope.drops.iter().enumerate() {
             let Some(block) = *block else { continue };
@@ -355,10 +373,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 None => self.load_known(width, place.offset),
                 Some(base) => self.load_behind(width, scope.get(base), place.offset),
             },
-            Expr::Binary(operator, a, b) => {
-                let constant = scope.kernel.constant_of(b);
-                self.binary(operator, scope.get(a), scope.get(b), constant)
-            }
+            Expr::Binary(operator, a, b) => self.binary(operator, scope.operands(a, b)),
             Expr::Find(table, key) => {
                 let words: Vec<Number> = key.words().iter().map(|&it| scope.get(it)).collect();
                 self.find(scope.at, table, &words)
@@ -370,93 +385,5 @@ impl<'p> Writer<'_, '_, 'p> {
             Expr::Get(table, entry, at) => self.get_value(scope.at, table, scope.get(entry), at),
             Expr::Entry(_) => unreachable!("code is made of what packets meet"),
         }
-    }
-
-    /// `b` may be known to be a number.
-    fn binary(&mut self, operator: Operator, a: Number, b: Number, known: Option<u64>) -> Number {
-        let condition = match operator {
-            Operator::Eq => IntCC::Equal,
-            Operator::Ne => IntCC::NotEqual,
-            Operator::Lt => IntCC::UnsignedLessThan,
-            Operator::Le => IntCC::UnsignedLessThanOrEqual,
-            _ => return self.arithmetic(operator, a, b, known),
-        };
-        let holds = self.body.ins().icmp(condition, a, b);
-        self.body.ins().uextend(types::I64, holds)
-    }
-
-    fn arithmetic(
-        &mut self,
-        operator: Operator,
-        a: Number,
-        b: Number,
-        known: Option<u64>,
-    ) -> Number {
-        let ins = self.body.ins();
-        match operator {
-            Operator::Add => ins.iadd(a, b),
-            Operator::Sub => ins.isub(a, b),
-            Operator::Mul => ins.imul(a, b),
-            Operator::And => ins.band(a, b),
-            Operator::Or => ins.bor(a, b),
-            Operator::Xor => ins.bxor(a, b),
-            Operator::Min => ins.umin(a, b),
-            Operator::Shl | Operator::Shr => {
-                let shifted = match operator {
-                    Operator::Shl => ins.ishl(a, b),
-                    _ => ins.ushr(a, b),
-                };
-                if known.is_some_and(|by| by < 64) {
-                    return shifted;
-                }
-                // The machine would take the number modulo 64.
-                let near = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThan, b, 64);
-                self.or_zero(near, shifted)
-            }
-            Operator::Div | Operator::Rem => self.divide(operator, a, b, known),
-            Operator::AddSat => {
-                let sum = ins.iadd(a, b);
-                let over = self.body.ins().icmp(IntCC::UnsignedLessThan, sum, a);
-                self.or_greatest(over, sum)
-            }
-            Operator::MulSat => {
-                let product = ins.imul(a, b);
-                let above = self.body.ins().umulhi(a, b);
-                self.or_greatest(above, product)
-            }
-            Operator::SubSat => {
-                let difference = ins.isub(a, b);
-                let fits = self.body.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, a, b);
-                self.or_zero(fits, difference)
-            }
-            Operator::Eq | Operator::Ne | Operator::Lt | Operator::Le => {
-                unreachable!("comparisons are written elsewhere")
-            }
-        }
-    }
-
-    fn or_zero(&mut self, good: Number, number: Number) -> Number {
-        let none = self.body.ins().iconst(types::I64, 0);
-        self.body.ins().select(good, number, none)
-    }
-
-    fn or_greatest(&mut self, over: Number, number: Number) -> Number {
-        let most = self.body.ins().iconst(types::I64, -1);
-        self.body.ins().select(over, most, number)
-    }
-
-    /// The machine would trap at a divisor of 0: it divides by 1 then, and the result is 0.
-    fn divide(&mut self, operator: Operator, a: Number, b: Number, known: Option<u64>) -> Number {
-        let is_sure = known.is_some_and(|divisor| divisor != 0);
-        let mut divisor = b;
-        if !is_sure {
-            let one = self.body.ins().iconst(types::I64, 1);
-            divisor = self.body.ins().select(b, b, one);
-        }
-        let result = match operator {
-            Operator::Div => self.body.ins().udiv(a, divisor),
-            _ => self.body.ins().urem(a, divisor),
-        };
-        if is_sure { result } else { self.or_zero(b, result) }
     }
 }

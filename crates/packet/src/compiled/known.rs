@@ -18,6 +18,15 @@ pub(super) struct Known {
     pub words: Vec<Word>,
 }
 
+/// A loaded number as it is in the packet: of its width, in the order of the network.
+#[derive(Clone, Copy)]
+pub(super) struct Raw {
+    pub value: Value,
+    pub width: Width,
+    /// The bits that count, in the order of the machine.
+    pub mask: u64,
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct Word {
     /// From the start of the packet.

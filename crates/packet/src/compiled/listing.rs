@@ -27,6 +27,7 @@ impl Names {
                 let named = format!("{}.{}", app.name, spec.name);
                 name(table.index, format!("{named}.index"));
                 name(table.entries, format!("{named}.entries"));
+                table.trie.into_iter().for_each(|trie| _ = name(trie, format!("{named}.trie")));
                 name(table.query, format!("{named}.query"));
                 name(table.draft, format!("{named}.draft"));
                 name(table.table, named);

@@ -30,6 +30,8 @@
 //! | `run` | runs of kernels: what happens to each packet, and its counters |
 //! | `feed` | the sources and ends of its packets: links, the pool |
 //! | `kernel` | the steps of one kernel |
+//! | `versions` | a kernel for packets that are long enough, and for others |
+//! | `arithmetic` | operations on two numbers |
 //! | `table` | look-ups and changes of kernels in tables |
 //! | `bytes` | loads and stores of a packet's bytes |
 //! | `known` | bytes of headers that are in registers |
@@ -39,6 +41,7 @@
 //! It knows addresses, and nothing of the engine that they belong to: a [`Blueprint`] is plain
 //! data, which may be compiled on another thread.
 
+mod arithmetic;
 mod blueprint;
 mod breath;
 mod bytes;
@@ -53,6 +56,7 @@ mod listing;
 mod run;
 mod source;
 mod table;
+mod versions;
 
 use tidemill_jit::{Code, Error, FuncId, Module, Options};
 

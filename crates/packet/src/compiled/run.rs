@@ -18,14 +18,15 @@
 use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, CallConv, InstBuilder, IntCC, Value, Variable, signature, types};
 use tidemill_jit::{Body, Error, FuncId, Module};
+use tidemill_stdx::hash::Map;
 
 use super::blueprint::Blueprint;
 use super::imports::Imports;
-use super::known::Known;
+use super::known::{Known, Raw};
 use super::linear::{Each, Linear, linear};
 use crate::kernel::table::TableAddresses;
 use crate::kernel::table::spec::TableSpec;
-use crate::kernel::{End, FlowFacts, Kernel, Step, flow};
+use crate::kernel::{End, FlowFacts, Kernel, Step, WordKind, flow};
 use crate::link::{QUEUED_MAX, SLOTS, offsets as ring};
 use crate::packet::offsets as buffer;
 
@@ -118,7 +119,7 @@ pub(super) struct Site {
     oldest: Option<Variable>,
     /// Copies that it makes of each packet; `None`: they are counted where they are made.
     pub copies: Option<u64>,
-    flow: FlowFacts,
+    pub flow: FlowFacts,
     /// The length of all packets that arrive.
     pub length: Option<u64>,
 }
@@ -152,6 +153,8 @@ pub(super) struct Writer<'w, 'm, 'p> {
     pub frees: Vec<(Block, Block)>,
     /// The facts about the packet's bytes where code is being written.
     pub known: Known,
+    /// Loaded numbers as they are in the packet.
+    pub raws: Map<Value, Raw>,
 }
 
 impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
@@ -184,6 +187,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             freed,
             frees: Vec::new(),
             known: Known::default(),
+            raws: Map::default(),
         }
     }
 
@@ -230,9 +234,8 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         for at in 0..self.run.apps.len() {
             self.body.switch_to_block(self.places[at].entry);
             self.note_oldest(at);
-            let facts = std::mem::take(&mut self.places[at].flow.blocks);
             self.known = self.places[at].known.take().unwrap_or_default();
-            self.steps(at, facts);
+            self.versions(at);
         }
         for at in 0..self.outs.len() {
             if let Some(block) = self.outs[at].block {
@@ -320,7 +323,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     }
 
     /// The kernel of the run that a link leads to.
-    fn behind(&self, link: usize) -> Option<usize> {
+    pub fn behind(&self, link: usize) -> Option<usize> {
         let to = self.blueprint.links[link].to;
         let at = self.run.apps.iter().skip(1).position(|&app| app == to)? + 1;
         (self.link_into(at) == link).then_some(at)
@@ -364,7 +367,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             .then(|| outputs.saturating_sub(1))
     }
 
-    /// Registers for the words that a kernel changes.
+    /// Registers for the words that a kernel changes. Local words have nothing to begin with.
     fn registers(
         &mut self,
         at: usize,
@@ -373,6 +376,11 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     ) -> Vec<Option<Variable>> {
         let (kernel, words) = self.kernel(at);
         let mut registers = vec![None; kernel.words.len()];
+        for (word, register) in kernel.words.iter().zip(&mut registers) {
+            if word.kind == WordKind::Local {
+                *register = Some(self.body.declare_var(types::I64));
+            }
+        }
         for step in kernel.blocks.iter().flat_map(|block| &block.steps) {
             let Step::SetWord(word, _) = *step else { continue };
             let register = &mut registers[word as usize];
@@ -652,10 +660,13 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             self.body.add_to_word(ring_at, ring::TX_BYTES, bytes);
         }
         for at in 0..self.run.apps.len() {
-            let (_, words) = self.kernel(at);
+            let (kernel, words) = self.kernel(at);
             self.end_linear(at);
             for word in 0..self.places[at].words.len() {
                 let Some(register) = self.places[at].words[word] else { continue };
+                if kernel.words[word].kind == WordKind::Local {
+                    continue;
+                }
                 let value = self.body.use_var(register);
                 self.body.store_word(value, words, word * 8);
             }

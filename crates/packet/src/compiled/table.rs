@@ -1,15 +1,19 @@
 //! What kernels look up and change in tables, as code.
 //!
 //! Keys of exact tables are looked up here: the hash with the table's secret, whose words are
-//! constants of the code, then the probes of `kernel::table::index`. Values are loads and stores.
-//! The rest are calls: masks, queues and wheels.
+//! constants of the code, then the probes of `kernel::table::index`; and prefixes of tables that
+//! have a trie (`kernel::table::lpm`). Values are loads and stores. The rest are calls: masks,
+//! queues and wheels.
 
 use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{InstBuilder, IntCC, Value, types};
 
 use super::run::Writer;
-use crate::kernel::table::EntryLayout;
-use crate::kernel::table::spec::TableKind;
+use crate::kernel::table::spec::{TableKind, low_bits};
+use crate::kernel::table::{CHILD, EntryLayout, NODE_BITS, Steps};
+
+/// Bytes of a slot of a trie.
+const SLOT_BYTES: usize = 4;
 
 impl Writer<'_, '_, '_> {
     /// The entry of a table of kernel `at` with a key; 0: there is none.
@@ -18,11 +22,49 @@ impl Writer<'_, '_, '_> {
         if spec.kind == TableKind::Exact {
             return self.probe(at, table, key);
         }
+        if let (Some(trie), Some(steps), [key]) = (addresses.trie, Steps::of(spec), key) {
+            return self.longest_prefix(trie, steps, *key);
+        }
         for (word, &value) in key.iter().enumerate() {
             self.body.store_word(value, addresses.query, word * 8);
         }
         let itself = self.body.address(addresses.table);
         self.body.call(self.imports.find, &[itself])[0]
+    }
+
+    /// The entry with the longest prefix of a key, by the trie at an address.
+    fn longest_prefix(&mut self, trie: usize, steps: Steps, key: Value) -> Value {
+        // Whatever a kernel looks up: no index is beyond the trie.
+        let key = self.body.ins().band_imm_u(key, low_bits(steps.bits).cast_signed());
+        let over = self.body.create_block();
+        let entry = self.body.append_block_param(over, types::I32);
+        let mut left = steps.bits - steps.root_bits;
+        let index = self.body.ins().ushr_imm_u(key, i64::from(left));
+        let root = self.body.address(trie);
+        let mut slot = self.slot(root, index);
+        for _ in 0..steps.nodes() {
+            left -= NODE_BITS;
+            let below = self.body.create_block();
+            let has_child = self.body.ins().icmp_imm_s(IntCC::SignedLessThan, slot, 0);
+            self.body.ins().brif(has_child, below, &[], over, &[slot.into()]);
+            self.body.switch_to_block(below);
+            let byte = self.body.ins().ushr_imm_u(key, i64::from(left));
+            let byte = self.body.ins().band_imm_u(byte, (1 << NODE_BITS) - 1);
+            let begin = self.body.ins().uextend(types::I64, slot);
+            let index = self.body.ins().iadd(begin, byte);
+            // The flag of a child is part of the index.
+            let base = self.body.address(trie.wrapping_sub(CHILD as usize * SLOT_BYTES));
+            slot = self.slot(base, index);
+        }
+        self.body.ins().jump(over, &[slot.into()]);
+        self.body.switch_to_block(over);
+        self.body.ins().uextend(types::I64, entry)
+    }
+
+    fn slot(&mut self, base: Value, index: Value) -> Value {
+        let offset = self.body.ins().ishl_imm_u(index, i64::from(SLOT_BYTES.ilog2()));
+        let slot = self.body.ins().iadd(base, offset);
+        self.body.ins().load(types::I32, aligned(), slot, 0)
     }
 
     fn probe(&mut self, at: usize, table: u32, key: &[Value]) -> Value {

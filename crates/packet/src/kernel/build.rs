@@ -7,7 +7,7 @@ use tidemill_stdx::id::{Id, IdVec};
 use super::table::spec::TableSpec;
 use super::{
     Address, Block, BlockId, End, Event, Expr, Handler, Kernel, Key, Operator, Step, Supply, Test,
-    Value, Width, Word,
+    Value, Width, Word, WordKind,
 };
 
 /// Writes a kernel. Blocks are made with [`Builder::block`] and filled one after the other: steps
@@ -38,8 +38,9 @@ pub struct Builder {
     /// Blocks whose end has not been written have none.
     ends: IdVec<BlockId, Option<End>>,
     at: BlockId,
-    /// What each value is.
+    /// What each value is, and the number of low bits that may be ones.
     exprs: Vec<Expr>,
+    bits: Vec<u32>,
     /// The handler that is written; nothing: the kernel itself.
     event: Option<Event>,
     /// The blocks and values of the kernel itself, once a handler is written.
@@ -56,6 +57,7 @@ impl Builder {
             ends: IdVec::new(),
             at: BlockId::from_index(0),
             exprs: Vec::new(),
+            bits: Vec::new(),
             event: None,
             own: None,
             errors: Vec::new(),
@@ -66,13 +68,19 @@ impl Builder {
 
     /// A word of the kernel's own.
     pub fn state(&mut self, name: &str, initial: u64) -> u32 {
-        self.kernel.words.push(Word { name: name.to_owned(), initial, is_counter: false });
+        self.kernel.words.push(Word { name: name.to_owned(), initial, kind: WordKind::State });
         self.kernel.words.len() as u32 - 1
     }
 
     /// A word that is reported, 0 at first.
     pub fn counter(&mut self, name: &str) -> u32 {
-        self.kernel.words.push(Word { name: name.to_owned(), initial: 0, is_counter: true });
+        self.kernel.words.push(Word { name: name.to_owned(), initial: 0, kind: WordKind::Counter });
+        self.kernel.words.len() as u32 - 1
+    }
+
+    /// A word that holds for one packet: it must be set before it is read.
+    pub fn local(&mut self, name: &str) -> u32 {
+        self.kernel.words.push(Word { name: name.to_owned(), initial: 0, kind: WordKind::Local });
         self.kernel.words.len() as u32 - 1
     }
 
@@ -115,6 +123,7 @@ impl Builder {
             Some(event) => self.kernel.handlers.push(Handler { event, blocks, values }),
         }
         self.exprs.clear();
+        self.bits.clear();
     }
 
     /// Steps and blocks that there are so far.
@@ -142,6 +151,7 @@ impl Builder {
     pub fn value(&mut self, expr: Expr) -> Value {
         let value = Value::from_index(self.kernel.values as usize);
         self.kernel.values += 1;
+        self.bits.push(self.bits_of(expr));
         self.exprs.push(expr);
         self.step(Step::Let(value, expr));
         value
@@ -149,19 +159,32 @@ impl Builder {
 
     /// The number of low bits of a value that may be ones, as far as that is easily seen.
     pub fn bits(&self, value: Value) -> u32 {
-        let of = |value: Value| self.exprs[value.raw() as usize];
-        let constant = |value| match of(value) {
-            Expr::Const(number) => Some(number),
-            _ => None,
-        };
-        match of(value) {
+        self.bits[value.raw() as usize]
+    }
+
+    fn bits_of(&self, expr: Expr) -> u32 {
+        let small = |value| self.constant_of(value).and_then(|number| u32::try_from(number).ok());
+        match expr {
             Expr::Const(number) => 64 - number.leading_zeros(),
             Expr::Load(width, _) => width.bytes() * 8,
-            Expr::Binary(Operator::Eq | Operator::Ne | Operator::Lt | Operator::Le, ..) => 1,
-            Expr::Binary(Operator::And, _, mask) => {
-                constant(mask).map_or(64, |mask| 64 - mask.leading_zeros())
-            }
+            Expr::Binary(operator, a, b) => match operator {
+                Operator::Eq | Operator::Ne | Operator::Lt | Operator::Le => 1,
+                Operator::And | Operator::Min => self.bits(a).min(self.bits(b)),
+                Operator::Or | Operator::Xor => self.bits(a).max(self.bits(b)),
+                Operator::Shl => small(b).map_or(64, |by| self.bits(a).saturating_add(by).min(64)),
+                Operator::Shr => self.bits(a).saturating_sub(small(b).unwrap_or(0)),
+                Operator::Sum16 => 16,
+                _ => 64,
+            },
             _ => 64,
+        }
+    }
+
+    /// The number of a value that is a constant.
+    pub fn constant_of(&self, value: Value) -> Option<u64> {
+        match self.exprs[value.raw() as usize] {
+            Expr::Const(number) => Some(number),
+            _ => None,
         }
     }
 
@@ -170,9 +193,21 @@ impl Builder {
         self.value(Expr::Const(number))
     }
 
-    /// Of two values.
+    /// Of two values. What is known now is not computed: the result may be one of them, or a
+    /// constant.
     pub fn binary(&mut self, operator: Operator, a: Value, b: Value) -> Value {
-        self.value(Expr::Binary(operator, a, b))
+        match (self.constant_of(a), self.constant_of(b)) {
+            (Some(one), Some(other)) => self.constant(operator.apply(one, other)),
+            (Some(0), None) if matches!(operator, Operator::Add | Operator::Or) => b,
+            (None, Some(0)) if operator.keeps_with_zero() => a,
+            (None, Some(mask)) if operator == Operator::And && self.fits(a, mask) => a,
+            _ => self.value(Expr::Binary(operator, a, b)),
+        }
+    }
+
+    /// Whether all bits that a value may have are in a mask.
+    fn fits(&self, value: Value, mask: u64) -> bool {
+        mask.trailing_ones() >= self.bits(value)
     }
 
     /// The value of a word.

@@ -3,7 +3,7 @@
 
 use tidemill_stdx::id::IdVec;
 
-use super::{Address, Block, BlockId, End, Expr, Kernel, Step, Value, Width};
+use super::{Address, Block, BlockId, End, Expr, Kernel, Operator, Step, Value, Width};
 
 /// What holds at a point.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,6 +14,10 @@ pub(crate) struct Facts {
     behind: Vec<(Value, u32)>,
     /// Values that are set, by number.
     set: Vec<bool>,
+    /// Words that are set, by number: of local words it matters.
+    words: Vec<bool>,
+    /// Values that are the length of the packet.
+    lengths: Vec<Value>,
     /// Values that are an entry of a table or 0, and whether it is known that they are an entry.
     entries: Vec<(Value, u32, bool)>,
 }
@@ -21,11 +25,18 @@ pub(crate) struct Facts {
 impl Facts {
     pub fn new(kernel: &Kernel, bytes: u64) -> Facts {
         let set = vec![false; kernel.values as usize];
-        Facts { bytes, behind: Vec::new(), set, entries: Vec::new() }
+        let words = vec![false; kernel.words.len()];
+        let (behind, lengths, entries) = (Vec::new(), Vec::new(), Vec::new());
+        Facts { bytes, behind, set, words, lengths, entries }
     }
 
     pub fn is_set(&self, value: Value) -> bool {
         self.set.get(value.raw() as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether a word has been set on every way.
+    pub fn is_word_set(&self, word: u32) -> bool {
+        self.words.get(word as usize).copied().unwrap_or(false)
     }
 
     /// Whether the packet is known to have `offset` bytes, from the base on.
@@ -41,12 +52,38 @@ impl Facts {
         self.entries.contains(&(value, table, true))
     }
 
-    /// Adds the facts that hold where a value is not 0.
-    fn learn(&mut self, value: Value) {
+    /// Adds the facts that hold where a value is not 0: it is an entry, or a place is not behind
+    /// the end of the packet.
+    fn learn(&mut self, exprs: &Exprs, value: Value) {
         let is_it = |entry: &&mut (Value, u32, bool)| entry.0 == value;
         if let Some(entry) = self.entries.iter_mut().find(is_it) {
             entry.2 = true;
         }
+        if let Some(place) = self.compared(exprs, value) {
+            self.has(place);
+        }
+    }
+
+    /// The place that a value compares with the end of the packet.
+    fn compared(&self, exprs: &Exprs, value: Value) -> Option<Address> {
+        let Some(Expr::Binary(Operator::Le, end, length)) = exprs.get(value) else { return None };
+        self.lengths.contains(&length).then(|| exprs.place(end)).flatten()
+    }
+
+    /// The packet reaches a place.
+    fn has(&mut self, place: Address) {
+        self.bytes = self.bytes.max(u64::from(place.offset));
+        if let Some(base) = place.base
+            && !self.reach(place)
+        {
+            self.behind.push((base, place.offset));
+        }
+    }
+
+    /// The packet begins or ends elsewhere.
+    fn moved(&mut self) {
+        self.behind.clear();
+        self.lengths.clear();
     }
 
     /// Entries of a table may have been removed.
@@ -68,6 +105,7 @@ impl Facts {
                     *set = true;
                 }
                 match expr {
+                    Expr::Length => self.lengths.push(value),
                     Expr::Find(table, _) => self.entries.push((value, table, false)),
                     Expr::Entry(table) => self.entries.push((value, table, true)),
                     Expr::Insert(table) => {
@@ -78,36 +116,32 @@ impl Facts {
                 }
             }
             Step::Delete(table, _) => self.forget(table),
-            Step::Need(Address { base: None, offset }, _) => {
-                self.bytes = self.bytes.max(u64::from(offset));
-            }
-            Step::Need(Address { base: Some(base), offset }, _) => {
-                if !self.reach(Address { base: Some(base), offset }) {
-                    self.behind.push((base, offset));
-                }
-                self.bytes = self.bytes.max(u64::from(offset));
-            }
+            Step::Need(place, _) => self.has(place),
             Step::Prepend(bytes, _) => {
                 self.bytes += u64::from(bytes);
-                self.behind.clear();
+                self.moved();
             }
             Step::Strip(bytes) => {
                 self.bytes = self.bytes.saturating_sub(u64::from(bytes));
-                self.behind.clear();
+                self.moved();
             }
             Step::StripTo(Address { base: None, offset }) => {
                 self.step(kernel, Step::Strip(offset));
             }
             Step::StripTo(_) => {
                 self.bytes = 0;
-                self.behind.clear();
+                self.moved();
             }
             Step::Truncate(value) => {
                 self.bytes = self.bytes.min(kernel.constant_of(value).unwrap_or(0));
-                self.behind.clear();
+                self.moved();
             }
-            Step::SetWord(..)
-            | Step::SetMark(_)
+            Step::SetWord(word, _) => {
+                if let Some(set) = self.words.get_mut(word as usize) {
+                    *set = true;
+                }
+            }
+            Step::SetMark(_)
             | Step::Store(..)
             | Step::Put(..)
             | Step::Refresh(..)
@@ -120,7 +154,9 @@ impl Facts {
     fn meet(&mut self, other: &Facts) {
         self.bytes = self.bytes.min(other.bytes);
         self.behind.retain(|&(base, offset)| other.reach(Address { base: Some(base), offset }));
+        self.lengths.retain(|value| other.lengths.contains(value));
         self.set.iter_mut().zip(&other.set).for_each(|(set, other)| *set &= other);
+        self.words.iter_mut().zip(&other.words).for_each(|(set, other)| *set &= other);
         self.entries.retain_mut(|(value, table, is_sure)| {
             let known = other.entries.iter().find(|entry| (entry.0, entry.1) == (*value, *table));
             *is_sure &= known.is_some_and(|entry| entry.2);
@@ -130,9 +166,14 @@ impl Facts {
 }
 
 /// The facts where a kernel begins each block, and about packets that it emits.
+#[derive(Clone)]
 pub(crate) struct FlowFacts {
     /// At the beginning of blocks that can be reached.
     pub blocks: IdVec<BlockId, Option<Facts>>,
+    /// Blocks whose branch always goes to the first: the bytes are known to be there.
+    pub always: IdVec<BlockId, bool>,
+    /// Ends of the places at offsets that branches compare with the length, where it is not known.
+    pub compared: Vec<u32>,
     /// By output: the bytes that all packets have which leave there alone.
     pub emitted: Vec<(u32, u64)>,
     /// The bytes that all packets have which leave by all outputs.
@@ -163,8 +204,11 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> FlowFacts {
     if let Some(first) = blocks.get_mut(BlockId::new(0)) {
         *first = Some(Facts::new(kernel, bytes));
     }
+    let exprs = Exprs::of(kernel);
     let (mut emitted, mut emitted_all) = (Vec::new(), None);
     let (mut may_end, mut keeps_length) = (false, true);
+    let mut always: IdVec<BlockId, bool> = kernel.blocks.iter().map(|_| false).collect();
+    let mut compared = Vec::new();
     for (id, Block { steps, end }) in kernel.blocks.iter_enumerated() {
         let Some(mut facts) = blocks[id].clone() else { continue };
         for &step in steps {
@@ -185,13 +229,20 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> FlowFacts {
             }
             End::Drop(_) | End::Take => may_end = true,
             end => {
-                for to in end.targets().filter(|&to| to > id) {
+                if let End::If(value, ..) = end
+                    && let Some(place) = facts.compared(&exprs, value)
+                {
+                    always[id] = facts.reach(place);
+                    compared.extend((place.base.is_none() && !always[id]).then_some(place.offset));
+                }
+                let taken = if always[id] { 1 } else { 2 };
+                for to in end.targets().take(taken).filter(|&to| to > id) {
                     let mut facts = facts.clone();
                     if let End::If(value, yes, no) = end
                         && to == yes
                         && yes != no
                     {
-                        facts.learn(value);
+                        facts.learn(&exprs, value);
                     }
                     match blocks.get_mut(to) {
                         Some(Some(known)) => known.meet(&facts),
@@ -202,7 +253,44 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> FlowFacts {
             }
         }
     }
-    FlowFacts { blocks, emitted, emitted_all, may_end, keeps_length }
+    FlowFacts { blocks, always, compared, emitted, emitted_all, may_end, keeps_length }
+}
+
+/// What each value of a kernel is, by number. A value that is set twice, which the verifier
+/// reports, is nothing.
+struct Exprs(Vec<Option<Expr>>);
+
+impl Exprs {
+    fn of(kernel: &Kernel) -> Exprs {
+        let (mut exprs, mut seen) =
+            (vec![None; kernel.values as usize], vec![false; kernel.values as usize]);
+        for step in kernel.blocks.iter().flat_map(|block| &block.steps) {
+            let Step::Let(value, expr) = *step else { continue };
+            let at = value.raw() as usize;
+            let Some(seen) = seen.get_mut(at) else { continue };
+            exprs[at] = (!std::mem::replace(seen, true)).then_some(expr);
+        }
+        Exprs(exprs)
+    }
+
+    fn get(&self, value: Value) -> Option<Expr> {
+        self.0.get(value.raw() as usize).copied().flatten()
+    }
+
+    /// The place that a value is the offset of.
+    fn place(&self, value: Value) -> Option<Address> {
+        let constant = |value| match self.get(value) {
+            Some(Expr::Const(number)) => u32::try_from(number).ok(),
+            _ => None,
+        };
+        if let Some(offset) = constant(value) {
+            return Some(Address { base: None, offset });
+        }
+        let Some(Expr::Binary(Operator::AddSat, base, offset)) = self.get(value) else {
+            return None;
+        };
+        Some(Address { base: Some(base), offset: constant(offset)? })
+    }
 }
 
 /// Packets of at least `bytes` bytes leave by an output.

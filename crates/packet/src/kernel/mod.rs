@@ -49,16 +49,19 @@
 //!
 //! *Values* are numbers of 64 bits without sign; each is set once, before it is used, on every way.
 //! *Words* are what a kernel remembers: `state` words are its own, `counter` words are reported
-//! under their name. *Tests* are conditions that others bring along, such as filters: they have a
-//! name, an interpreter and a generator. Blocks lead to later blocks only, so a kernel ends.
+//! under their name, `local` words hold for one packet and are set before they are read.
+//! *Tests* are conditions that others bring along, such as filters: they have a name, an
+//! interpreter and a generator. Blocks lead to later blocks only, so a kernel ends.
 //!
 //! Arithmetic is modulo 2^64; a shift by 64 and more gives 0, and so does a division by 0;
-//! `mul_sat` and `add_sat` stop at the greatest number. Addresses count from the first byte of the
+//! `mul_sat` and `add_sat` stop at the greatest number, and `sum16` adds the words of 16 bits of
+//! both numbers, carries included (RFC 1071). Addresses count from the first byte of the
 //! packet at that point. [`verify`](Kernel::verify) proves on every path that bytes exist before
 //! they are touched: code is made of verified kernels only. [`Builder`] writes kernels; the text
 //! form reads as it prints; [`Running`] interprets them, which is what the dispatch loop does, and
 //! the oracle of the generated code.
 
+mod bounds;
 mod build;
 mod facts;
 mod interpret;
@@ -75,6 +78,7 @@ use tidemill_stdx::id::IdVec;
 
 use table::spec::{KEY_WORDS_MAX, TableSpec};
 
+pub(crate) use bounds::Bounds;
 pub use build::Builder;
 pub(crate) use facts::{Facts, FlowFacts, flow};
 pub use read::parse;
@@ -163,6 +167,9 @@ pub enum Operator {
     MulSat,
     /// The difference, or 0.
     SubSat,
+    /// The sum of all words of 16 bits, to which carries are added (RFC 1071): 16 bits, and 0 only
+    /// of two zeros.
+    Sum16,
     /// 1 if they are equal, else 0.
     Eq,
     /// 1 if they differ.
@@ -174,7 +181,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    pub(crate) const NAMES: [(Operator, &'static str); 18] = [
+    pub(crate) const NAMES: [(Operator, &'static str); 19] = [
         (Operator::Add, "add"),
         (Operator::Sub, "sub"),
         (Operator::Mul, "mul"),
@@ -189,11 +196,23 @@ impl Operator {
         (Operator::AddSat, "add_sat"),
         (Operator::MulSat, "mul_sat"),
         (Operator::SubSat, "sub_sat"),
+        (Operator::Sum16, "sum16"),
         (Operator::Eq, "eq"),
         (Operator::Ne, "ne"),
         (Operator::Lt, "lt"),
         (Operator::Le, "le"),
     ];
+
+    /// Whether the result with 0 is the first number.
+    fn keeps_with_zero(self) -> bool {
+        match self {
+            Operator::Add | Operator::Sub | Operator::Or | Operator::Xor => true,
+            Operator::Shl | Operator::Shr | Operator::AddSat | Operator::SubSat => true,
+            Operator::Mul | Operator::Div | Operator::Rem | Operator::And | Operator::Min => false,
+            Operator::MulSat | Operator::Sum16 => false,
+            Operator::Eq | Operator::Ne | Operator::Lt | Operator::Le => false,
+        }
+    }
 
     /// The result.
     pub fn apply(self, a: u64, b: u64) -> u64 {
@@ -224,12 +243,21 @@ impl Operator {
             Operator::AddSat => a.saturating_add(b),
             Operator::MulSat => a.saturating_mul(b),
             Operator::SubSat => a.saturating_sub(b),
+            Operator::Sum16 => sum16(a, b),
             Operator::Eq => u64::from(a == b),
             Operator::Ne => u64::from(a != b),
             Operator::Lt => u64::from(a < b),
             Operator::Le => u64::from(a <= b),
         }
     }
+}
+
+fn sum16(a: u64, b: u64) -> u64 {
+    let mut sum = u128::from(a) + u128::from(b);
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    sum as u64
 }
 
 /// How a value is computed.
@@ -398,15 +426,31 @@ pub struct Block {
     pub end: End,
 }
 
-/// Something a kernel remembers from packet to packet.
+/// How long a word holds, and who sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WordKind {
+    /// The kernel's own, from packet to packet.
+    State,
+    /// The same, and reported.
+    Counter,
+    /// For one packet, or one call of a handler: it is set before it is read.
+    Local,
+}
+
+impl WordKind {
+    pub(crate) const NAMES: [(WordKind, &'static str); 3] =
+        [(WordKind::State, "state"), (WordKind::Counter, "counter"), (WordKind::Local, "local")];
+}
+
+/// A number that a kernel can change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Word {
     /// Its name.
     pub name: String,
-    /// Its initial value.
+    /// Its initial value; 0, if it is local.
     pub initial: u64,
-    /// Whether it is reported.
-    pub is_counter: bool,
+    /// How long it holds.
+    pub kind: WordKind,
 }
 
 /// Makes a kernel a source: each pull brings as many packets as its output 0 has room for, up to a

@@ -4,7 +4,7 @@ use std::fmt;
 
 use tidemill_stdx::id::IdVec;
 
-use super::{Address, Block, BlockId, End, Event, Expr, Kernel, Operator, Step, Supply};
+use super::{Address, Block, BlockId, End, Event, Expr, Kernel, Operator, Step, Supply, WordKind};
 
 impl Operator {
     pub(crate) fn name(self) -> &'static str {
@@ -89,8 +89,12 @@ impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "kernel {}", self.name)?;
         for (number, word) in self.words.iter().enumerate() {
-            let kind = if word.is_counter { "counter" } else { "state" };
-            writeln!(f, "  {kind} {number} {} = {}", word.name, word.initial)?;
+            let named = WordKind::NAMES.iter().find(|(kind, _)| *kind == word.kind);
+            write!(f, "  {} {number} {}", named.map_or("?", |(_, name)| name), word.name)?;
+            if word.kind != WordKind::Local {
+                write!(f, " = {}", word.initial)?;
+            }
+            writeln!(f)?;
         }
         if let Some(Supply { bytes, burst, left }) = self.supply {
             writeln!(f, "  supply {bytes} bytes {burst} burst word {left}")?;

@@ -11,7 +11,7 @@ use super::table::spec::{
 };
 use super::{
     Address, Block, BlockId, End, Event, Expr, Handler, Kernel, Key, Operator, Step, Supply, Test,
-    Value, Width, Word,
+    Value, Width, Word, WordKind,
 };
 
 /// Reads a kernel as it is printed. `tests` makes conditions of their names. The result may still
@@ -95,11 +95,11 @@ impl Reader<'_> {
             return Ok(());
         }
         let count = match words.peek() {
-            "state" | "counter" => kernel.words.len(),
+            "state" | "counter" | "local" => kernel.words.len(),
             "reason" => kernel.reasons.len(),
             "test" => kernel.tests.len(),
             "table" => kernel.tables.len(),
-            _ => return words.expected("state, counter, supply, reason, test or table"),
+            _ => return words.expected("state, counter, local, supply, reason, test or table"),
         };
         if !kernel.blocks.is_empty() || self.handler.is_some() {
             return words.expected("a block");
@@ -117,11 +117,15 @@ impl Reader<'_> {
             }
             "table" => kernel.tables.push(table(words)?),
             "reason" => kernel.reasons.push(words.until_blank().to_owned()),
+            "local" => {
+                let name = words.until_blank().to_owned();
+                kernel.words.push(Word { name, initial: 0, kind: WordKind::Local });
+            }
             _ => {
                 let name = words.until_blank().to_owned();
                 words.expect("=")?;
-                let is_counter = what == "counter";
-                kernel.words.push(Word { name, initial: words.number()?, is_counter });
+                let kind = if what == "counter" { WordKind::Counter } else { WordKind::State };
+                kernel.words.push(Word { name, initial: words.number()?, kind });
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use tidemill_stdx::keyed::Secret;
 use super::interpret::{Environment, Verdict, handle, interpret};
 use super::table::Table;
 use super::table::spec::TableSpec;
-use super::{Event, Handler, Kernel, Supply};
+use super::{Event, Handler, Kernel, Supply, WordKind};
 use crate::app::{Io, Progress, Start};
 use crate::packet::Packet;
 
@@ -103,7 +103,12 @@ impl Running {
                 && let Some(at) = other.kernel.reasons.iter().position(|own| own == reason)
             {
                 other.memory.words[other.kernel.words.len() + at].set(count);
-            } else if other.kernel.words.iter().any(|own| own.is_counter && own.name == name) {
+            } else if other
+                .kernel
+                .words
+                .iter()
+                .any(|own| own.kind == WordKind::Counter && own.name == name)
+            {
                 other.set_word(&name, count);
             }
         }
@@ -123,7 +128,7 @@ impl Running {
     /// Its counters, and `drop_<reason>` for what was dropped.
     pub(crate) fn counts(&self) -> Vec<(String, u64)> {
         let words = self.kernel.words.iter().zip(&self.memory.words);
-        let own = words.filter(|(word, _)| word.is_counter);
+        let own = words.filter(|(word, _)| word.kind == WordKind::Counter);
         let own = own.map(|(word, count)| (word.name.clone(), count.get()));
         let reasons = self.kernel.reasons.iter().map(String::as_str).chain(["unlinked"]);
         let drops = reasons.zip(&self.memory.words[self.kernel.words.len()..]);

@@ -143,3 +143,117 @@ fn entries_are_touched_where_they_are_known_to_be_there() {
     refused("take\non expire 0\nb0:\nv0 = insert 0\ntake", "the table lets an entry go");
     refused("take\non tick 1\nb0:\ntake\non tick 2\nb0:\ntake", "there is another handler");
 }
+
+#[test]
+fn local_words_are_set_before_they_are_read() {
+    let of = |blocks: &str| read(&format!("kernel K\nlocal 0 at\nlocal 1 kind\n{blocks}"));
+    let refused = |blocks: &str, what: &str| {
+        let error = of(blocks).unwrap_err();
+        assert!(error.contains(what), "{blocks}: {error}");
+    };
+    let text = "kernel K\n  local 0 at\n  state 1 sum = 3\n  b0:\n    v0 = length\n    \
+                set_word 0 v0\n    v1 = word 0\n    set_word 1 v1\n    take\n";
+    assert_eq!(read(text).unwrap().to_string(), text);
+    let branch = "b0:\nv0 = length\nif v0 b1 b2\nb1:\nset_word 0 v0\njump b3\nb2:\n";
+    of(&format!("{branch}set_word 0 v0\njump b3\nb3:\nv1 = word 0\ntake")).unwrap();
+    refused(
+        &format!("{branch}jump b3\nb3:\nv1 = word 0\ntake"),
+        "local word 0 is not set on every way",
+    );
+    refused("b0:\nv0 = word 1\nset_word 1 v0\ntake", "local word 1 is not set on every way");
+    refused("b0:\ntake\non tick 5\nb0:\nv0 = word 0\ntake", "on tick 5: b0: local word 0");
+    refused("supply 9 bytes 2 burst word 0\nb0:\ntake", "it cannot be local");
+}
+
+#[test]
+fn a_comparison_with_the_length_proves_bytes() {
+    let of = |blocks: &str| read(&format!("kernel K\n  reason 0 r\n  b0:\n{blocks}"));
+    let guard = |end: &str, then: &str| {
+        of(&format!(
+            "v0 = load8 [0]\n{end}\nv3 = length\nv4 = le v2 v3\nif v4 b1 b2\nb1:\n{then}\ntake\n\
+             b2:\ntake"
+        )
+        .replace("v0 = load8 [0]", "need [1] else 0\nv0 = load8 [0]"))
+    };
+    let behind = "v1 = const 4\nv2 = add_sat v0 v1";
+    guard(behind, "v5 = load32 [v0 + 0]").unwrap();
+    guard("v1 = const 4\nv2 = const 9", "v5 = load64 [1]").unwrap();
+    for (end, then) in [
+        // One byte more, the other branch, a sum that may be small, another length.
+        (behind, "v5 = load32 [v0 + 1]"),
+        (behind, "jump b2\nb2:\nv5 = load32 [v0 + 0]"),
+        ("v1 = const 4\nv2 = add v0 v1", "v5 = load32 [v0 + 0]"),
+        (behind, "strip 1\nv5 = load8 [v0 + 0]"),
+    ] {
+        let error = match then.strip_prefix("jump b2\nb2:\n") {
+            Some(then) => of(&format!(
+                "need [1] else 0\nv0 = load8 [0]\n{end}\nv3 = length\nv4 = le v2 v3\nif v4 b1 b2\n\
+                 b1:\ntake\nb2:\n{then}\ntake"
+            )),
+            None => guard(end, then),
+        };
+        let error = error.unwrap_err();
+        assert!(error.contains("may not be there"), "{end}: {then}: {error}");
+    }
+    let stale = "need [2] else 0\nv0 = length\nstrip 1\nv1 = const 2\nv2 = le v1 v0\n\
+                 if v2 b1 b2\nb1:\nv3 = load16 [0]\ntake\nb2:\ntake";
+    assert!(of(stale).unwrap_err().contains("may not be there"), "the length was another");
+}
+
+#[test]
+fn sums_of_words_carry_round() {
+    let of = |a, b| Operator::Sum16.apply(a, b);
+    assert_eq!((of(0, 0), of(0xFFFF, 0), of(0xFFFF, 1), of(1 << 16, 0)), (0, 0xFFFF, 1, 1));
+    assert_eq!(of(u64::MAX, u64::MAX), 0xFFFF);
+    assert_eq!(of(0x0001_F203_F4F5_F6F7, 0), 0xDDF2, "the example of RFC 1071");
+}
+
+#[test]
+fn what_the_builder_knows_is_not_computed() {
+    let mut builder = Builder::new("K");
+    let (seven, none) = (builder.constant(7), builder.constant(0));
+    let reason = builder.reason("short");
+    builder.need(2, reason);
+    let byte = builder.load(Width::W8, 0);
+    let sum = builder.binary(Operator::Mul, seven, seven);
+    assert_eq!(builder.constant_of(sum), Some(49));
+    let mask = builder.constant(0xFF);
+    let steps = builder.steps();
+    assert_eq!(builder.binary(Operator::And, byte, mask), byte);
+    assert_eq!(builder.binary(Operator::Shl, byte, none), byte);
+    assert_eq!(builder.binary(Operator::Or, none, byte), byte);
+    assert_eq!(builder.steps(), steps);
+    assert_ne!(builder.binary(Operator::And, byte, seven), byte);
+    assert_ne!(builder.binary(Operator::Mul, byte, none), byte);
+    assert_ne!(builder.binary(Operator::Sub, none, byte), byte);
+}
+
+#[test]
+fn no_value_is_above_its_bound() {
+    let of = |text: &str, value| {
+        let kernel =
+            read(&format!("kernel K\nlocal 0 l\nstate 1 s = 0\nreason 0 r\nb0:\n{text}\ntake"));
+        Bounds::of(&kernel.unwrap()).most(Value::new(value))
+    };
+    let load = "need [4] else 0\nv0 = load8 [0]\nv1 = load16 [1]\nv2 = const 9";
+    for (line, bound) in [
+        ("add v0 v1", 0x100FE),
+        ("mul v0 v1", 0xFF * 0xFFFF),
+        ("and v1 v2", 9),
+        ("or v0 v2", 0xFF),
+        ("shl v0 v2", 0xFF << 9),
+        ("shr v1 v2", 127),
+        ("rem v1 v2", 8),
+        ("div v1 v2", 7281),
+        ("sub v0 v1", u64::MAX),
+        ("sub v2 v0", u64::MAX),
+        ("sum16 v0 v1", 0xFFFF),
+        ("word 1", u64::MAX),
+    ] {
+        assert_eq!(of(&format!("{load}\nv3 = {line}"), 3), bound, "{line}");
+    }
+    let enough = "need [4] else 0\nv0 = load8 [0]\nv1 = const 255\nv2 = sub v1 v0";
+    assert_eq!(of(enough, 2), 255);
+    let local = format!("{load}\nset_word 0 v0\nv3 = word 0\nset_word 0 v1\nv4 = word 0");
+    assert_eq!((of(&local, 3), of(&local, 4)), (0xFF, 0xFFFF));
+}

@@ -5,7 +5,7 @@ use tidemill_stdx::id::IdVec;
 use super::table::spec::{TableSpec, TableWriter};
 use super::{
     Address, BlockId, End, Event, Expr, Facts, HEADER_MAX, Handler, Kernel, Step, Supply, Value,
-    flow,
+    WordKind, flow,
 };
 use crate::link::QUEUED_MAX;
 use crate::packet::BYTES_MAX;
@@ -95,8 +95,12 @@ impl Kernel {
         if burst == 0 || burst as usize > QUEUED_MAX {
             errors.push(format!("a burst is between 1 and {QUEUED_MAX}"));
         }
-        if left as usize >= self.words.len() {
-            errors.push(format!("there is no word {left}"));
+        match self.words.get(left as usize) {
+            None => errors.push(format!("there is no word {left}")),
+            Some(word) if word.kind == WordKind::Local => {
+                errors.push(format!("word {left} counts what is left: it cannot be local"));
+            }
+            Some(_) => {}
         }
         // It is counted for a whole burst at once, or packet by packet, as suits the engine.
         let handled = self.handlers.iter().flat_map(|handler| &handler.blocks);
@@ -186,6 +190,14 @@ impl Kernel {
         Some(format!("table {number}: {what}"))
     }
 
+    /// The error of a local word that is read.
+    fn unset_local(&self, word: u32, facts: &Facts) -> Option<String> {
+        let is_local =
+            self.words.get(word as usize).is_some_and(|word| word.kind == WordKind::Local);
+        (is_local && !facts.is_word_set(word))
+            .then(|| format!("local word {word} is not set on every way"))
+    }
+
     /// What does not hold when a step is reached.
     fn verify_step(&self, step: Step, facts: &Facts) -> Option<String> {
         let unset = |value: Value| {
@@ -204,6 +216,7 @@ impl Kernel {
                 Expr::EntryKey(table, value, _) | Expr::Get(table, value, _) => {
                     gone(value, table, facts)
                 }
+                Expr::Word(word) => self.unset_local(word, facts),
                 _ => None,
             },
             Step::Put(table, entry, _, value) => unset(value).or_else(|| gone(entry, table, facts)),

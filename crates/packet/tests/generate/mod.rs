@@ -17,7 +17,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-const OPERATORS: [Operator; 18] = [
+const OPERATORS: [Operator; 19] = [
     Operator::Add,
     Operator::Sub,
     Operator::Mul,
@@ -32,6 +32,7 @@ const OPERATORS: [Operator; 18] = [
     Operator::AddSat,
     Operator::MulSat,
     Operator::SubSat,
+    Operator::Sum16,
     Operator::Eq,
     Operator::Ne,
     Operator::Lt,
@@ -113,7 +114,8 @@ fn step(
         4 => builder.set_mark(value),
         5 | 6 => {
             let other = of(rng, values);
-            values.push(builder.binary(of(rng, &OPERATORS), value, other));
+            // Not `binary`, which computes what is known: the engines have to.
+            values.push(builder.value(Expr::Binary(of(rng, &OPERATORS), value, other)));
         }
         7 => {
             let offset = rng.below(30) as u32;
@@ -126,7 +128,7 @@ fn step(
         8 => {
             // A base that is often within the packet.
             let limit = builder.constant(40);
-            let base = builder.binary(Operator::Rem, value, limit);
+            let base = builder.value(Expr::Binary(Operator::Rem, value, limit));
             let base = if rng.below(8) == 0 { value } else { base };
             let offset = rng.below(4) as u32;
             builder.need_at(base, offset + width.bytes(), reason);

@@ -4,10 +4,11 @@ use super::headers::{Field, Header};
 use super::lower::Lower;
 use super::names::{Base, Present};
 use crate::kernel::table::spec::low_bits;
-use crate::kernel::{Operator, Value, Width};
+use crate::kernel::{BlockId, Operator, Value, Width};
 
 impl Lower<'_> {
     pub(super) fn load_at(&mut self, base: Base, offset: u32, width: Width) -> Value {
+        let base = self.resolved(base);
         let offset = base.offset + offset;
         match base.value {
             Some(base) => self.build.load_at(width, base, offset),
@@ -16,6 +17,7 @@ impl Lower<'_> {
     }
 
     pub(super) fn store_at(&mut self, base: Base, offset: u32, width: Width, value: Value) {
+        let base = self.resolved(base);
         let offset = base.offset + offset;
         match base.value {
             Some(base) => self.build.store_at(width, base, offset, value),
@@ -112,7 +114,7 @@ impl Lower<'_> {
         let Some(sum) = cover.checksum() else { return };
         let even = Field { offset: 0, ..*field };
         let difference = self.difference(&even, old, new);
-        let difference = self.fold(difference);
+        let difference = self.with(Operator::Sum16, difference, 0);
         let halves = [(Operator::Shl, 8), (Operator::Shr, 8)];
         let [low, high] = halves.map(|(operator, by)| self.with(operator, difference, by));
         let swapped = self.build.binary(Operator::Or, low, high);
@@ -135,7 +137,8 @@ impl Lower<'_> {
     /// The sum of `~m + m'` over the words of 16 bits that the unit is part of.
     fn difference(&mut self, field: &Field, old: Value, new: Value) -> Value {
         let words = field.bytes.div_ceil(2);
-        let mut sum = self.build.constant(u64::from(words) * 0xFFFF);
+        let ones = self.build.constant(u64::from(words) * 0xFFFF);
+        let [mut before, mut after] = [(); 2].map(|()| self.build.constant(0));
         for word in 0..words {
             let [old, new] = [old, new].map(|unit| match (field.bytes, field.offset % 2) {
                 (1, 1) => unit,
@@ -150,28 +153,23 @@ impl Lower<'_> {
                     self.with(Operator::And, unit, 0xFFFF)
                 }
             });
-            sum = self.build.binary(Operator::Sub, sum, old);
-            sum = self.build.binary(Operator::Add, sum, new);
+            before = self.build.binary(Operator::Add, before, old);
+            after = self.build.binary(Operator::Add, after, new);
         }
-        sum
-    }
-
-    /// A sum with its carries added.
-    fn fold(&mut self, mut sum: Value) -> Value {
-        for _ in 0..2 {
-            let low = self.with(Operator::And, sum, 0xFFFF);
-            let carry = self.with(Operator::Shr, sum, 16);
-            sum = self.build.binary(Operator::Add, low, carry);
+        // What is known already comes first, as it is added now.
+        if self.build.constant_of(after).is_some() {
+            let known = self.build.binary(Operator::Add, ones, after);
+            return self.build.binary(Operator::Sub, known, before);
         }
-        sum
+        let old = self.build.binary(Operator::Sub, ones, before);
+        self.build.binary(Operator::Add, old, after)
     }
 
     /// HC' = ~(~HC + ~m + m').
     fn correct(&mut self, base: Base, offset: u32, difference: Value, is_udp: bool) {
         let old = self.load_at(base, offset, Width::W16);
         let old = self.with(Operator::Xor, old, 0xFFFF);
-        let sum = self.build.binary(Operator::Add, old, difference);
-        let sum = self.fold(sum);
+        let sum = self.build.binary(Operator::Sum16, old, difference);
         let mut new = self.with(Operator::Xor, sum, 0xFFFF);
         if is_udp {
             let is_none = self.with(Operator::Eq, new, 0);
@@ -193,31 +191,43 @@ impl Lower<'_> {
     /// Corrects the sum of the TCP, UDP or ICMPv6 after an IP header.
     fn correct_transport(&mut self, at: Present, difference: Value) {
         let Some(next) = at.next else { return };
+        let mut ends = Vec::new();
         for (protocol, offset) in [(6, 16), (17, 6), (58, 2)] {
             if protocol == 58 && at.header == Header::Ipv4 {
                 continue;
             }
-            let mut missed = Vec::new();
-            let is = self.carries(at, protocol);
-            self.guard(is, &mut missed);
-            self.has(next, offset + 2, &mut missed);
+            let mut others = Vec::new();
+            let is = self.is_protocol(at, protocol);
+            self.guard(is, &mut others);
+            if at.protocol.is_none() {
+                let is_first = self.is_first_fragment(at);
+                self.guard(is_first, &mut ends);
+            }
+            self.has(next, offset + 2, &mut ends);
             match protocol {
                 17 => self.correct_udp(next, offset, difference),
                 _ => self.correct(next, offset, difference, false),
             }
-            self.join(missed);
+            ends.push(self.here);
+            others.into_iter().for_each(|other| self.at(other));
         }
+        self.join(ends);
     }
 
-    /// Whether an IP header carries the beginning of a protocol, by number.
-    pub(super) fn carries(&mut self, at: Present, protocol: u64) -> Value {
-        if let Some(next) = at.protocol {
-            return self.with(Operator::Eq, next, protocol);
+    /// Whether the protocol after an IP header is this, by number.
+    fn is_protocol(&mut self, at: Present, protocol: u64) -> Value {
+        let next = at.protocol.unwrap_or_else(|| self.load_at(at.base, 9, Width::W8));
+        self.with(Operator::Eq, next, protocol)
+    }
+
+    /// Continues where an IP header carries the beginning of a protocol, by number.
+    pub(super) fn guard_carries(&mut self, at: Present, protocol: u64, missed: &mut Vec<BlockId>) {
+        let is = self.is_protocol(at, protocol);
+        self.guard(is, missed);
+        if at.protocol.is_none() {
+            let is_first = self.is_first_fragment(at);
+            self.guard(is_first, missed);
         }
-        let is = self.load_at(at.base, 9, Width::W8);
-        let is = self.with(Operator::Eq, is, protocol);
-        let is_first = self.is_first_fragment(at);
-        self.build.binary(Operator::And, is, is_first)
     }
 
     /// Whether an IPv4 header carries the first fragment, or all.

@@ -4,6 +4,7 @@ use super::headers::Header;
 use super::lower::Lower;
 use super::names::{Base, Present};
 use crate::kernel::{BlockId, Expr, Operator, Value, Width};
+use crate::packet::BYTES_MAX;
 
 /// Types of Ethernet that are tags.
 const TAGS: [u64; 2] = [0x8100, 0x88A8];
@@ -29,19 +30,23 @@ impl Lower<'_> {
 
     /// Continues where the packet has `bytes` bytes after a place.
     pub(super) fn has(&mut self, base: Base, bytes: u32, missed: &mut Vec<BlockId>) {
-        let bytes = base.offset + bytes;
-        let mut end = self.build.constant(bytes.into());
+        let base = self.resolved(base);
+        let mut end = self.build.constant((base.offset + bytes).into());
         if let Some(base) = base.value {
-            end = self.build.binary(Operator::AddSat, base, end);
+            end = self.build.value(Expr::Binary(Operator::AddSat, base, end));
         }
         let length = self.build.value(Expr::Length);
+        // From this form the verifier learns that the bytes are there.
         let reaches = self.build.binary(Operator::Le, end, length);
         self.guard(reaches, missed);
-        // For the verifier, which learns from this step alone.
-        let never = self.reason("short");
-        match base.value {
-            Some(base) => self.build.need_at(base, bytes, never),
-            None => self.build.need(bytes, never),
+    }
+
+    /// A place as an offset, if that is known and within a packet.
+    pub(super) fn resolved(&self, base: Base) -> Base {
+        let known = base.value.and_then(|value| self.build.constant_of(value));
+        match known.and_then(|known| u32::try_from(known).ok()) {
+            Some(known) if known as usize <= BYTES_MAX => Base::START.plus(known + base.offset),
+            _ => base,
         }
     }
 
@@ -111,13 +116,46 @@ impl Lower<'_> {
         self.build.binary(Operator::Or, one, other)
     }
 
-    /// Where what follows Ethernet and its tags begins, if it is of a type.
+    /// Where what follows Ethernet and its tags begins, if it is of a type. That is compared
+    /// first, as most packets have no tag.
     fn network(&mut self, wanted: u64, missed: &mut Vec<BlockId>) -> Base {
         self.has(Base::START, 14, missed);
-        let (start, kind) = self.network_start();
-        let is = self.with(Operator::Eq, kind, wanted);
-        self.guard(is, missed);
-        Base::behind(start)
+        let start = self.scratch("@network");
+        let mut found = Vec::new();
+        for end in (0..=TAGS_MAX).map(|tags| 14 + 4 * tags) {
+            if end > 14 {
+                self.has(Base::START, end, missed);
+            }
+            let kind = self.load_at(Base::START, end - 2, Width::W16);
+            let is = self.with(Operator::Eq, kind, wanted);
+            let mut others = Vec::new();
+            self.guard(is, &mut others);
+            let at = self.build.constant(end.into());
+            self.build.set_word(start, at);
+            found.push(self.here);
+            others.iter().for_each(|&other| self.at(other));
+            if end == 14 + 4 * TAGS_MAX {
+                missed.extend(others);
+            } else {
+                self.guard_tag(kind, missed);
+            }
+        }
+        self.meet(found);
+        Base::behind(self.build.word(start))
+    }
+
+    /// Continues where a type is that of a tag.
+    fn guard_tag(&mut self, kind: Value, missed: &mut Vec<BlockId>) {
+        let mut tagged = Vec::new();
+        for tag in TAGS {
+            let is = self.with(Operator::Eq, kind, tag);
+            let mut others = Vec::new();
+            self.guard(is, &mut others);
+            tagged.push(self.here);
+            others.iter().for_each(|&other| self.at(other));
+        }
+        missed.push(self.here);
+        self.meet(tagged);
     }
 
     /// Where what follows Ethernet and its tags begins, and its type. The packet has 14 bytes.
@@ -148,14 +186,12 @@ impl Lower<'_> {
         let base = self.network(0x0800, missed);
         self.has(base, 20, missed);
         let first = self.load_at(base, 0, Width::W8);
-        let version = self.with(Operator::Shr, first, 4);
-        let is = self.with(Operator::Eq, version, 4);
+        // Version 4, and 5 to 15 words.
+        let words = self.with(Operator::Sub, first, 0x45);
+        let is = self.with(Operator::Le, words, 10);
         self.guard(is, missed);
         let words = self.with(Operator::And, first, 15);
         let bytes = self.with(Operator::Shl, words, 2);
-        let least = self.build.constant(20);
-        let is = self.build.binary(Operator::Le, least, bytes);
-        self.guard(is, missed);
         let start = self.value_of(base);
         let next = Base::behind(self.build.binary(Operator::Add, start, bytes));
         Present { next: Some(next), ..Present::new(Header::Ipv4, base) }
@@ -233,8 +269,7 @@ impl Lower<'_> {
             }
             let mut others = Vec::new();
             let at = self.locate(ip, &mut others);
-            let is = self.carries(at, protocol);
-            self.guard(is, &mut others);
+            self.guard_carries(at, protocol, &mut others);
             if let Some(next) = at.next {
                 let next = self.value_of(next);
                 self.build.set_word(start, next);

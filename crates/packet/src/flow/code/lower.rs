@@ -315,12 +315,12 @@ impl Lower<'_> {
         self.build.reason(name)
     }
 
-    /// A word of the lowering's own; no name of a program begins as its name does.
+    /// A local word of the lowering's own; no name of a program begins as its name does.
     pub(super) fn scratch(&mut self, name: &str) -> u32 {
         if let Some((_, word)) = self.scratch.iter().find(|(of, _)| of == name) {
             return *word;
         }
-        let word = self.build.state(name, 0);
+        let word = self.build.local(name);
         self.scratch.push((name.to_owned(), word));
         word
     }

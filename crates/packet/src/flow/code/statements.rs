@@ -51,7 +51,7 @@ impl Lower<'_> {
             }
             Statement::Var(name, value) => {
                 let (value, kind) = self.expr(value);
-                let word = self.build.state(&format!("@{}", name.text), 0);
+                let word = self.build.local(&format!("@{}", name.text));
                 self.build.set_word(word, value);
                 self.name(name, Meaning::Word(word, kind, true));
             }

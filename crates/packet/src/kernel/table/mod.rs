@@ -14,6 +14,7 @@
 //! | [`spec`] | the declaration |
 //! | `index` | from the hash of a key to its entry |
 //! | `masks` | prefixes and masks with priorities |
+//! | `lpm` | longest prefixes of short keys, for generated code |
 //! | `write` | changes by the program around the graph |
 //! | `observed` | the rows that an observer knows, and the changes that it does not know yet |
 //! | `follow` | recording changes of the table for it |
@@ -26,6 +27,7 @@
 mod age;
 mod follow;
 mod index;
+mod lpm;
 mod masks;
 mod observed;
 mod row;
@@ -39,7 +41,9 @@ use tidemill_stdx::keyed::Secret;
 
 use age::{Queue, Wheel};
 use index::Index;
-use masks::{Masks, Words};
+use lpm::Lpm;
+pub(crate) use lpm::{CHILD, NODE_BITS, Steps};
+use masks::{Mask, Masks, Words};
 pub use observed::Delta;
 use observed::Observed;
 pub use row::Row;
@@ -77,6 +81,8 @@ pub(crate) struct TableAddresses {
     pub index: usize,
     pub index_mask: usize,
     pub entries: usize,
+    /// The slots of the trie, if it has one.
+    pub trie: Option<usize>,
     pub query: usize,
     pub draft: usize,
     /// See [`Secret::words`].
@@ -127,6 +133,7 @@ impl EntryLayout {
 /// What only changes need.
 struct Books {
     masks: Masks,
+    trie: Option<Lpm>,
     /// By number.
     priorities: Vec<Priority>,
     ages: Queue,
@@ -154,6 +161,7 @@ impl Table {
         let layout = EntryLayout::of(&spec);
         let books = Books {
             masks: Masks::default(),
+            trie: Lpm::of(&spec),
             priorities: Vec::new(),
             ages: Queue::default(),
             queued_ns: Vec::new(),
@@ -191,6 +199,7 @@ impl Table {
             index: self.index.address(),
             index_mask: self.index.mask(),
             entries: self.entries.as_ptr().expose_provenance(),
+            trie: self.books.borrow().trie.as_ref().map(Lpm::address),
             query: self.query.as_ptr().expose_provenance(),
             draft: self.draft.as_ptr().expose_provenance(),
             secret: self.secret.words(),
@@ -255,14 +264,7 @@ impl Table {
         let words = self.layout.found_by;
         match self.spec.kind {
             TableKind::Exact => self.probe(key),
-            TableKind::Prefix => {
-                let books = self.books.borrow();
-                let entries = books
-                    .masks
-                    .iter()
-                    .map(|mask| self.probe(&self.found_by(mask.of(key), mask.number)[..words]));
-                entries.into_iter().find(|&entry| entry != 0).unwrap_or(0)
-            }
+            TableKind::Prefix => self.longest(&self.books.borrow().masks, key, |_| true),
             TableKind::Ternary => {
                 let books = self.books.borrow();
                 let (mut best, mut rank) = (0, (0, 0));
@@ -282,6 +284,15 @@ impl Table {
         }
     }
 
+    /// The entry with the longest prefix of a key, of those with some masks.
+    fn longest(&self, masks: &Masks, key: &[u64], is_one: impl Fn(&Mask) -> bool) -> u32 {
+        let probe = |mask: &Mask| {
+            self.probe(&self.found_by(mask.of(key), mask.number)[..self.layout.found_by])
+        };
+        let entries = masks.iter().filter(|mask| is_one(mask)).map(probe);
+        entries.into_iter().find(|&entry| entry != 0).unwrap_or(0)
+    }
+
     /// The entry of the key that code has put there.
     pub(crate) fn find_query(&self) -> u32 {
         let key = [0, 1, 2, 3].map(|at: usize| self.query[at].get());
@@ -296,13 +307,16 @@ impl Table {
         for word in 0..words {
             (key[word], mask[word]) = (drafted(word), drafted(words + word));
         }
+        let books = &mut *self.books.borrow_mut();
+        if let Some(trie) = &books.trie {
+            mask[0] = trie.mask(mask[0]);
+        }
         let priority = match self.spec.kind {
             TableKind::Exact => 0,
             // The longest wins.
             TableKind::Prefix => mask.iter().map(|word| u64::from(word.count_ones())).sum(),
             TableKind::Ternary => drafted(2 * words),
         };
-        let books = &mut *self.books.borrow_mut();
         if self.spec.kind == TableKind::Exact {
             mask = [u64::MAX; KEY_WORDS_MAX];
         }
@@ -359,6 +373,9 @@ impl Table {
             self.word(entry, at).set(*word);
         }
         self.index.insert(self.hash(words), entry);
+        if let Some(trie) = &mut books.trie {
+            trie.add(trie.prefix(key[0], mask[0]), entry);
+        }
         books.append(entry, now_ns);
         if let Some(wheel) = &mut books.wheel {
             wheel.add(entry, now_ns);
@@ -396,6 +413,7 @@ impl Table {
             *word = own.get();
         }
         self.index.remove(self.hash(&words[..self.layout.found_by]), entry);
+        self.uncover(books, entry, words);
         if self.spec.kind != TableKind::Exact {
             books.masks.remove(words[self.layout.key]);
         }
@@ -405,6 +423,16 @@ impl Table {
         }
         books.free.push(entry);
         books.counts.entries -= 1;
+    }
+
+    /// Takes an entry out of the trie: what it has covered, the next shorter prefix covers.
+    fn uncover(&self, books: &mut Books, entry: u32, words: [u64; KEY_WORDS_MAX + 1]) {
+        let Some(mask) = books.masks.numbered(words[self.layout.key]) else { return };
+        let Some(trie) = &mut books.trie else { return };
+        let prefix = trie.prefix(words[0], mask.words[0]);
+        let is_shorter = |other: &Mask| other.words[0].count_ones() < prefix.bits;
+        let next = self.longest(&books.masks, &words[..self.layout.key], is_shorter);
+        trie.remove(prefix, entry, next);
     }
 
     /// Deletes an entry that exists.

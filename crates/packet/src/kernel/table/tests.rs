@@ -197,6 +197,31 @@ fn there_are_as_many_masks_as_are_looked_up() {
 }
 
 #[test]
+fn a_mask_of_a_prefix_counts_up_to_its_first_zero() {
+    let mut spec = spec(TableKind::Prefix, WhenFull::Refuse, 0);
+    spec.key = vec![Column { name: "net".to_owned(), bits: 32, meaning: Meaning::Ipv4 }];
+    let table = Table::new(spec, Secret::new(3));
+    for (mask, left) in [
+        (0xFF00_FF00, 0xFF00_0000),
+        (0x7FFF_FFFF, 0),
+        (u64::MAX, 0xFFFF_FFFF),
+        (0xF_FFFF_0000, 0xFFFF_0000),
+    ] {
+        table.set_draft(0, 0xABCD_1234_5678);
+        table.set_draft(1, mask);
+        let entry = table.insert(0);
+        assert_ne!(entry, 0);
+        assert_eq!(table.key(entry, 0), 0x1234_5678 & left, "{mask:x}");
+        let row = table.rows().pop().expect("it is there");
+        assert_eq!((&row.key[..], &row.mask[..]), (&[0x1234_5678 & left][..], &[left][..]));
+        // Bits beyond the column do not count.
+        assert_eq!(table.find(&[0x7_1234_5678]), entry);
+        table.delete(entry);
+        assert_eq!(table.find(&[0x1234_5678]), 0);
+    }
+}
+
+#[test]
 fn keys_are_packed_into_words() {
     let mut spec = spec(TableKind::Exact, WhenFull::Refuse, 0);
     assert_eq!(spec.pack(&[0x1FF, u64::MAX, 9]), [0xFF, u64::MAX, 1, 0]);

@@ -1,0 +1,119 @@
+//! Graphs with a kernel between a source and a sink.
+
+use tidemill_diag::Sources;
+use tidemill_packet::app::Declared;
+use tidemill_packet::engine::Engine;
+use tidemill_packet::flow;
+use tidemill_packet::graph::Graph;
+use tidemill_packet::kernel::table::{Change, Row};
+
+use super::apps::{Read, Replay};
+use super::peers::Came;
+use crate::packets::{Own, in_order, run_to_end};
+use crate::tool;
+
+const KERNELS: &str = include_str!("../../../flow/kernels.flow");
+
+/// The part of the graph between source and sink.
+#[derive(Clone, Copy, Debug)]
+pub enum Way<'a> {
+    /// None: the source is linked to the sink.
+    Link,
+    /// A kernel of the file.
+    Kernel(&'a str),
+    /// A component, by its file.
+    Component(&'a str),
+}
+
+/// The packets that leave in one pass.
+///
+/// # Errors
+/// The graph does not start, or packets are lost.
+pub fn checked(way: Way<'_>, packets: u32) -> Result<Came, String> {
+    let mut engine = engine(way, (packets, 1), true)?;
+    run_to_end(&mut engine)?;
+    let counts = engine.app_stats("end").ok_or("no sink")?;
+    in_order(&mut engine)?;
+    let count = |wanted: &str| counts.iter().find(|(name, _)| name == wanted).map(|(_, it)| *it);
+    Ok(Came {
+        packets: count("packets").ok_or("no count")?,
+        digest: count("seen").ok_or("no digest")?,
+    })
+}
+
+/// CPU nanoseconds per packet over `passes` passes. One pass before is not measured: it touches
+/// memory for the first time, and makes new flows.
+///
+/// # Errors
+/// The graph does not start, or packets are lost.
+pub fn timed(way: Way<'_>, packets: u32, passes: u64) -> Result<f64, String> {
+    let mut engine = engine(way, (packets, passes + 1), false)?;
+    while engine.pool_stats().freed < packets.into() {
+        engine.breathe();
+    }
+    let left = (passes + 1) * u64::from(packets) - engine.pool_stats().freed;
+    let seconds = run_to_end(&mut engine)?;
+    in_order(&mut engine)?;
+    Ok(seconds * 1e9 / left as f64)
+}
+
+/// Runs all packets through the graph and does nothing else: the process whose instructions are
+/// counted.
+///
+/// # Errors
+/// The graph does not start, or packets are lost.
+pub fn carried(way: Way<'_>, packets: u32, passes: u64) -> Result<(), String> {
+    let mut engine = engine(way, (packets, passes), false)?;
+    run_to_end(&mut engine)?;
+    in_order(&mut engine)
+}
+
+/// An engine with this part between source and sink.
+fn engine(way: Way<'_>, (packets, passes): (u32, u64), all: bool) -> Result<Engine, String> {
+    let (app, between) = match way {
+        Way::Link => (String::new(), ""),
+        Way::Kernel(kernel) => (format!("way :: {kernel}"), "way -> "),
+        Way::Component(file) => {
+            let file = tool::own(file);
+            (format!("way :: Script {{ file: {:?} }}", file.display().to_string()), "way -> ")
+        }
+    };
+    let text = format!(
+        "{KERNELS}
+        in :: Replay {{ packets: {packets}, passes: {passes} }}
+        {app}
+        end :: Read {{ all: {all} }}
+        in -> {between}end"
+    );
+    let mut engine = Own::Compiled.engine(graph(&text)?)?;
+    if matches!(way, Way::Kernel("Routes")) {
+        let written = engine.write_table("way", "routes", &routes());
+        written.map_err(|error| error.to_string())?;
+    }
+    Ok(engine)
+}
+
+fn graph(text: &str) -> Result<Graph, String> {
+    let mut catalogue = tidemill::packets::catalogue();
+    catalogue.add(Replay::declaration());
+    catalogue.add(Read::declaration());
+    let mut sources = Sources::new();
+    let options = flow::Options::default();
+    let loaded = flow::load_text("kernels.flow", text, &options, &catalogue, &mut sources);
+    let found = loaded.diagnostics.iter().map(|one| sources.render(one));
+    loaded.graph.ok_or_else(|| found.collect())
+}
+
+/// The routes of `fill_routes` of the program in C.
+fn routes() -> Vec<Change> {
+    let route = |net: u64, bits: u32, hop: u64| {
+        let mask = vec![u64::from(u32::MAX << (32 - bits))];
+        let values = vec![0x0200_0000_0000 | hop];
+        Change::Insert(Row { key: vec![net], mask, priority: 0, values })
+    };
+    let far = (0..256).step_by(2).map(|net| route(net << 24, 8, net + 1));
+    let near = (0..4).map(|net| route(10 << 24 | net << 16, 16, net + 1000));
+    let inner =
+        (0..252).map(|net| route(10 << 24 | (net & 3) << 16 | (net & !3) << 8, 24, net + 2000));
+    far.chain(near).chain(inner).collect()
+}

@@ -16,7 +16,8 @@
 //! data cannot be written, and with its *main part*: the entry component, or, without one, the
 //! packet graph, when all its sources are done and its links empty. Nodes of rules by themselves,
 //! and with components that only stages use, run until they are stopped. When the main part ends,
-//! nodes complete their pending work.
+//! nodes complete their pending work. In capture time, nothing comes any more after the captures: the
+//! run ends some minutes of that time later, even if the entry component does not.
 //!
 //! | part | holds |
 //! |---|---|
@@ -184,6 +185,8 @@ impl Prepared {
             }
         };
         machine.sinks = sinks;
+        machine.ends_after_captures =
+            captures.is_some() && options.clock == Clock::Own && options.end_ns.is_none();
         let watches = source.as_ref().is_some_and(|source| source.files.is_some());
         machine.source = source;
         let has_more = has.packets || has_files;

@@ -138,8 +138,9 @@ impl Simulation {
     /// Adds the actions of a script; returns diagnostics for those that do not fit the program and
     /// its nodes.
     pub fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
-        let plan = self.rules.plan();
-        let (cues, mut diagnostics) = bind(script, sources, plan, &self.identities);
+        let filled = |relation| self.parts.borders.fills(relation);
+        let program = (self.rules.plan(), &filled as &dyn Fn(_) -> _);
+        let (cues, mut diagnostics) = bind(script, sources, program, &self.identities);
         self.cues = self.cues.iter().cloned().chain(cues).collect();
         let ends = self.options.end_ns.into_iter().chain(script.end_ns());
         let end = ends.min().unwrap_or(u64::MAX);

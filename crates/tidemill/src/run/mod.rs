@@ -53,8 +53,8 @@ use tidemill_proc::program::Executable;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-pub(crate) use captures::first_ns;
 use captures::{Captures, captures, has_readers};
+pub(crate) use captures::{first_ns, live_capture};
 pub use options::{
     Clock, ComponentOptions, DRAIN_MAX, Engine, EngineKind, Exposed, Exposure, Input, Listen,
     NodeOptions, PacketOptions, RunOptions,

@@ -149,7 +149,7 @@ fn a_run_ends_with_its_captures_whatever_waits_for_them() {
     );
     let rules = "r1 x(@N, I) :- packet(@N, P, I, T). t1 tick(@N, E) :- periodic(@N, E, 1).
         watchmod(tick, \"h\").";
-    // The entry component ends after `End`, within the 3 seconds for what is pending, or it does not.
+    // The entry component ends after `End`, within the time for what is pending, or it does not.
     for (wait_ms, ends, elapsed_s) in [("1500", true, 603..605), ("60000", false, 604..606)] {
         let entry = ENTRY.replace("WAIT", wait_ms);
         let texts = [("a.olg", rules), ("a.flow", graph.as_str()), ("a.com", entry.as_str())];

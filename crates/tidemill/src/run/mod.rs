@@ -16,8 +16,8 @@
 //! data cannot be written, and with its *main part*: the entry component, or, without one, the
 //! packet graph, when all its sources are done and its links empty. Nodes of rules by themselves,
 //! and with components that only stages use, run until they are stopped. When the main part ends,
-//! nodes complete their pending work. In capture time, nothing comes any more after the captures: the
-//! run ends some minutes of that time later, even if the entry component does not.
+//! nodes complete their pending work. In capture time, nothing comes any more after the captures:
+//! the run ends some minutes of that time later, even if the entry component does not.
 //!
 //! | part | holds |
 //! |---|---|
@@ -64,7 +64,7 @@ pub use report::{ComponentsEnded, PacketsEnded, Report};
 use crate::borders;
 use crate::borders::files::Existing;
 use crate::borders::sinks::Sinks;
-use crate::components::output::{Bell, Named, Tap};
+use crate::components::output::{self, Bell, Tap};
 use crate::components::watchdog::Watchdog;
 use crate::console::Console;
 use crate::control::{self, Server};
@@ -217,7 +217,7 @@ fn of_one_node(
     host: &mut dyn Host,
 ) -> Result<Machine, Error> {
     let program = parts.components.take().unwrap_or_else(Executable::empty);
-    let outputs = Outputs::of(Box::new(output), &journal, String::new());
+    let outputs = Outputs::of(output::sink(None, output), &journal, String::new());
     let seeds = Seeds::of(options.seed, host)?;
     let engine = components::engine(program, &mut options.components, seeds, outputs)?;
     let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
@@ -240,7 +240,7 @@ fn maker(
         seed: options.seed,
         captures,
         registry: options.registry.clone(),
-        output: Rc::new(move |name| Box::new(Named::new(name, output()))),
+        output: Rc::new(move |name| output::sink(Some(name), output())),
         names: true,
         existing: Existing::Kept,
         disks: None,

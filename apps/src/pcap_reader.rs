@@ -1,12 +1,13 @@
 //! Packets out of a capture.
 
-use std::fs::File;
-use std::io::BufReader;
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::Path;
 
+use tidemill_event::Input;
 use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start};
 use tidemill_packet::engine::CaptureTime;
 
-use crate::capture::{Ended, Frame, Reader};
+use crate::capture::{Ended, Frame, Reader, Replay};
 
 /// Packets of one breath at most.
 const BURST: usize = 256;
@@ -21,6 +22,9 @@ tidemill_packet::declare! {
     /// In a program that only captures feed, time is that of the captures, and packets come at
     /// their times, to the next millisecond; with `--clock wall` they come in real time. Beside
     /// other sources they come as fast as they are taken.
+    ///
+    /// The capture may be a pipe, such as `/dev/stdin`: it is read once, as it comes, on the system
+    /// clock.
     ///
     /// A capture that breaks off, or makes no sense from some place on, ends there: that is a fault
     /// after which it is not read again (`broken_off` counts the former). Packets know when they
@@ -44,7 +48,7 @@ tidemill_packet::declare! {
 /// See [`PcapReader::declaration`](tidemill_packet::app::Declared::declaration).
 pub struct PcapReader {
     file: String,
-    reader: Reader<BufReader<File>>,
+    reader: Capture,
     frame: Frame,
     times: u64,
     read: u64,
@@ -62,15 +66,24 @@ pub struct PcapReader {
     is_broken: bool,
 }
 
-fn open(file: &str) -> Result<Reader<BufReader<File>>, Fault> {
+type Capture = Reader<Replay<Input>>;
+
+/// Opens a capture, and reads the head of a file. That of a pipe comes when it may.
+fn open(file: &str) -> Result<Capture, Fault> {
     let fault = |why: String| Fault::new(format!("cannot read `{file}`: {why}"));
-    // A pipe would block, and its first packets are read twice.
-    let found = std::fs::metadata(file).map_err(|error| fault(error.to_string()))?;
-    if !found.is_file() {
-        return Err(fault("it is no regular file".to_owned()));
+    let input = Input::open(Path::new(file)).map_err(|error| fault(error.to_string()))?;
+    if input.is_live() {
+        return Ok(Reader::begin(Replay::new(input)));
     }
-    let input = File::open(file).map_err(|error| fault(error.to_string()))?;
-    Reader::new(BufReader::new(input)).map_err(|ended| fault(ended.to_string()))
+    Reader::new(Replay::new(input)).map_err(|ended| fault(ended.to_string()))
+}
+
+/// Refuses to read more than once what comes once.
+fn check_times(file: &str, reader: &Capture, times: u64) -> Result<(), Fault> {
+    if !reader.input().input().is_live() || times == 1 {
+        return Ok(());
+    }
+    Err(Fault::new(format!("`{file}` is a pipe, which is read once: leave out `times`")))
 }
 
 impl PcapReader {
@@ -78,7 +91,7 @@ impl PcapReader {
     fn next(&mut self) -> Result<(), Ended> {
         match std::mem::take(&mut self.has_next) {
             true => Ok(()),
-            false => self.reader.next(&mut self.frame),
+            false => self.reader.poll(&mut self.frame),
         }
     }
 
@@ -91,7 +104,7 @@ impl PcapReader {
     fn begin_again(&mut self) {
         let Some(pace) = &mut self.pace else { return };
         let last_due_ns = pace.due_ns(self.last_ns);
-        if let Ok(()) = self.reader.next(&mut self.frame) {
+        if let Ok(()) = self.reader.poll(&mut self.frame) {
             self.has_next = true;
             *pace = CaptureTime { wall_ns: self.frame.time_ns, loop_ns: last_due_ns };
         }
@@ -99,8 +112,11 @@ impl PcapReader {
 }
 
 /// The time of the first packet of a capture, in nanoseconds since the epoch; `None` if there is no
-/// such capture, or it has none.
+/// such capture, or it has none, or it is a pipe.
 pub fn first_time_ns(file: &str) -> Option<i64> {
+    if Input::is_live_at(Path::new(file)) {
+        return None;
+    }
     let mut frame = Frame::default();
     open(file).ok()?.next(&mut frame).ok()?;
     Some(frame.time_ns)
@@ -109,6 +125,7 @@ pub fn first_time_ns(file: &str) -> Option<i64> {
 impl App for PcapReader {
     fn new(config: PcapReaderConfig, start: &mut Start) -> Result<PcapReader, Fault> {
         let reader = open(&config.file)?;
+        check_times(&config.file, &reader, config.times)?;
         Ok(PcapReader {
             file: config.file,
             reader,
@@ -145,6 +162,7 @@ impl App for PcapReader {
                     self.cut += u64::from(packet.missing() > 0);
                     io.send(0, packet);
                 }
+                Err(Ended::Waiting) => return Ok(Progress::Asleep),
                 Err(ended @ (Ended::Invalid(_) | Ended::Truncated)) => {
                     self.broken_off += u64::from(ended == Ended::Truncated);
                     (self.is_done, self.is_broken) = (true, true);
@@ -165,12 +183,20 @@ impl App for PcapReader {
         Ok(Progress::Ready)
     }
 
+    fn descriptor(&self) -> Option<RawFd> {
+        let input = self.reader.input().input();
+        (input.is_live() && !self.is_done).then(|| input.as_raw_fd())
+    }
+
     fn report(&self) -> Vec<(&'static str, u64)> {
         vec![("broken_off", self.broken_off), ("cut", self.cut)]
     }
 
     fn can_take(&self, config: &PcapReaderConfig) -> Result<(), Fault> {
-        if config.file == self.file { Ok(()) } else { open(&config.file).map(drop) }
+        if config.file == self.file {
+            return check_times(&self.file, &self.reader, config.times);
+        }
+        check_times(&config.file, &open(&config.file)?, config.times)
     }
 
     /// The same capture is read on; another one is another source.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::common::{Folder, graph_of, read, write};
 use tidemill_apps::capture::Format;
 use tidemill_apps::frame;
-use tidemill_packet::engine::{Engine, EngineKind, Options, Refused};
+use tidemill_packet::engine::{Engine, EngineKind, Options, Refused, Rest};
 
 fn count(engine: &Engine, app: &str, name: &str) -> u64 {
     let all = engine.app_stats(app).expect("the app");
@@ -283,17 +283,24 @@ fn what_cannot_be_had_leaves_the_apps_as_they_are() {
 }
 
 #[test]
-fn a_capture_is_a_regular_file() {
+fn a_capture_is_a_file_or_a_pipe_that_nothing_waits_for() {
     let folder = Folder::new();
     let pipe = folder.path("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts");
     assert!(made.success());
-    for file in [pipe, folder.path(".")] {
-        let text = format!("src :: PcapReader {{ file: \"{file}\" }} src -> end :: Sink");
-        let refused = Engine::new(Options::default()).configure(graph_of(&text)).unwrap_err();
-        assert_eq!(
-            refused.to_string(),
-            format!("src: cannot read `{file}`: it is no regular file")
-        );
-    }
+    let graph = |file: &str, more: &str| {
+        graph_of(&format!("src :: PcapReader {{ file: \"{file}\"{more} }} src -> end :: Sink"))
+    };
+    let refusal = |file: &str, more: &str| {
+        let refused = Engine::new(Options::default()).configure(graph(file, more)).unwrap_err();
+        refused.to_string()
+    };
+    let file = folder.path(".");
+    let expected = format!("src: cannot read `{file}`: neither a file nor a pipe");
+    assert_eq!(refusal(&file, ""), expected);
+    let expected = format!("src: `{pipe}` is a pipe, which is read once: leave out `times`");
+    assert_eq!(refusal(&pipe, ", times: 2"), expected);
+    let mut engine = Engine::new(Options::default());
+    engine.configure(graph(&pipe, "")).unwrap();
+    assert_eq!(engine.breathe(), Rest::Asleep);
 }

@@ -5,9 +5,11 @@
 //! format, for Ethernet, with times in nanoseconds.
 
 mod read;
+mod replay;
 mod write;
 
 pub use read::{Ended, Frame, Reader};
+pub use replay::Replay;
 pub use write::{Format, Writer};
 
 /// Bytes of a packet that are kept; captures may hold longer ones.

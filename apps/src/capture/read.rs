@@ -10,6 +10,7 @@
 use std::fmt;
 use std::io::{self, Read};
 
+use super::replay::Replay;
 use super::{ETHERNET, FRAME_BYTES_MAX, RECORD_BYTES_MAX};
 
 /// Interfaces of a section at most.
@@ -35,6 +36,8 @@ pub enum Ended {
     Fine,
     /// The file breaks off within a packet.
     Truncated,
+    /// The rest has not come yet; ask again.
+    Waiting,
     /// It is no capture, or not from here on.
     Invalid(String),
 }
@@ -43,6 +46,7 @@ impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Ended::Fine => write!(f, "the capture is over"),
+            Ended::Waiting => write!(f, "the rest of the capture has not come yet"),
             Ended::Truncated => write!(f, "the capture breaks off within a packet"),
             Ended::Invalid(why) => write!(f, "{why}"),
         }
@@ -84,8 +88,16 @@ struct Clock {
 }
 
 enum Kind {
-    Pcap { order: Order, nanos: bool },
-    Pcapng { order: Order, clocks: Vec<Clock> },
+    /// The head has not been read.
+    Unknown,
+    Pcap {
+        order: Order,
+        nanos: bool,
+    },
+    Pcapng {
+        order: Order,
+        clocks: Vec<Clock>,
+    },
 }
 
 /// Reads a capture, packet by packet.
@@ -97,6 +109,13 @@ pub struct Reader<R> {
 
 type Step<T> = Result<T, Ended>;
 
+fn failed(error: &io::Error) -> Ended {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => Ended::Waiting,
+        _ => Ended::Invalid(error.to_string()),
+    }
+}
+
 fn invalid<T>(why: &str) -> Step<T> {
     Err(Ended::Invalid(why.to_owned()))
 }
@@ -106,34 +125,51 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// It is none, or not one of Ethernet.
-    pub fn new(mut input: R) -> Result<Reader<R>, Ended> {
+    pub fn new(input: R) -> Result<Reader<R>, Ended> {
+        let mut reader = Reader::begin(input);
+        reader.read_start()?;
+        reader.read_first_interface()?;
+        Ok(reader)
+    }
+
+    /// A reader that has read nothing yet: the head is read with the first packet.
+    pub fn begin(input: R) -> Reader<R> {
+        Reader { input, kind: Kind::Unknown, buffer: Vec::new() }
+    }
+
+    /// Its input.
+    pub fn input(&self) -> &R {
+        &self.input
+    }
+
+    /// Reads the head of the file.
+    fn read_start(&mut self) -> Step<()> {
+        let Reader { input, buffer, .. } = self;
         let mut magic = [0; 4];
-        match fill(&mut input, &mut magic) {
+        match fill(input, &mut magic) {
             Ok(4) => {}
             Ok(_) => return invalid("this is no capture: it is too short"),
-            Err(error) => return invalid(&error.to_string()),
+            Err(error) => return Err(failed(&error)),
         }
-        let mut buffer = Vec::new();
         let kind = match magic {
             [0xd4, 0xc3, 0xb2, 0xa1] => Kind::Pcap { order: Order::Little, nanos: false },
             [0xa1, 0xb2, 0xc3, 0xd4] => Kind::Pcap { order: Order::Big, nanos: false },
             [0x4d, 0x3c, 0xb2, 0xa1] => Kind::Pcap { order: Order::Little, nanos: true },
             [0xa1, 0xb2, 0x3c, 0x4d] => Kind::Pcap { order: Order::Big, nanos: true },
             [0x0a, 0x0d, 0x0d, 0x0a] => {
-                let order = section(&mut input, &mut buffer)?;
+                let order = section(input, buffer)?;
                 Kind::Pcapng { order, clocks: Vec::new() }
             }
             _ => return invalid("this is no capture: it begins otherwise"),
         };
         if let Kind::Pcap { order, .. } = kind {
-            read_exact(&mut input, &mut buffer, 20)?;
+            read_exact(input, buffer, 20)?;
             // The upper bits describe checksums at the end of frames.
-            let kind = order.u32(&buffer, 16).map(|kind| kind & 0xffff);
+            let kind = order.u32(buffer, 16).map(|kind| kind & 0xffff);
             check_link_type(kind.unwrap_or(u32::MAX))?;
         }
-        let mut reader = Reader { input, kind, buffer };
-        reader.read_first_interface()?;
-        Ok(reader)
+        self.kind = kind;
+        Ok(())
     }
 
     /// The first interface of a pcapng capture has its link type: it is read at once, so that a
@@ -156,13 +192,17 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// There is none, and why; asking again is of no use.
     pub fn next(&mut self, frame: &mut Frame) -> Result<(), Ended> {
+        while !self.step(frame)? {}
+        Ok(())
+    }
+
+    /// Reads the head, a block or a packet; true if it was a packet. What has not come as a whole
+    /// changes nothing but the place in the input.
+    fn step(&mut self, frame: &mut Frame) -> Step<bool> {
         match self.kind {
-            Kind::Pcap { order, nanos } => self.next_record(order, nanos, frame),
-            Kind::Pcapng { .. } => loop {
-                if self.next_block(frame)? {
-                    return Ok(());
-                }
-            },
+            Kind::Unknown => self.read_start().map(|()| false),
+            Kind::Pcap { order, nanos } => self.next_record(order, nanos, frame).map(|()| true),
+            Kind::Pcapng { .. } => self.next_block(frame),
         }
     }
 
@@ -226,6 +266,30 @@ impl<R: Read> Reader<R> {
             3 => simple(*order, clocks, &self.buffer, frame),
             // Names, statistics and whatever else there may be.
             _ => Ok(false),
+        }
+    }
+}
+
+impl<R: Read> Reader<Replay<R>> {
+    /// The next packet, into `frame`, of an input that may not have come as a whole:
+    /// [`Ended::Waiting`] is no end.
+    ///
+    /// # Errors
+    /// As [`next`](Reader::next).
+    pub fn poll(&mut self, frame: &mut Frame) -> Result<(), Ended> {
+        loop {
+            match self.step(frame) {
+                Ok(is_packet) => {
+                    self.input.mark();
+                    if is_packet {
+                        return Ok(());
+                    }
+                }
+                Err(ended) => {
+                    self.input.rewind();
+                    return Err(ended);
+                }
+            }
         }
     }
 }
@@ -342,7 +406,7 @@ fn read_head<R: Read>(input: &mut R, buffer: &mut Vec<u8>, count: usize) -> Step
         Ok(0) if count > 0 => Ok(false),
         Ok(got) if got == count => Ok(true),
         Ok(_) => Err(Ended::Truncated),
-        Err(error) => Err(Ended::Invalid(error.to_string())),
+        Err(error) => Err(failed(&error)),
     }
 }
 

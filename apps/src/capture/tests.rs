@@ -1,4 +1,5 @@
 use super::*;
+use std::io::Read;
 use tidemill_stdx::rng::Rng;
 
 fn sample(format: Format) -> Vec<u8> {
@@ -70,6 +71,43 @@ fn every_cut_is_noticed_and_none_panics() {
         }
         let (_, ended) = read_all(&bytes[..bytes.len() - 1]);
         assert_eq!(ended, Ended::Truncated);
+    }
+}
+
+/// Gives the bytes one by one, and nothing before each of them.
+struct Trickle<'b>(&'b [u8], bool);
+
+impl Read for Trickle<'_> {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        self.1 = !self.1;
+        if self.1 {
+            return Err(std::io::ErrorKind::WouldBlock.into());
+        }
+        self.0.read(&mut to[..1])
+    }
+}
+
+#[test]
+fn a_capture_that_comes_bit_by_bit_is_the_same() {
+    for format in [Format::Pcap, Format::Pcapng] {
+        let bytes = sample(format);
+        for length in [bytes.len(), bytes.len() - 1, 30, 3] {
+            let bytes = &bytes[..length];
+            let (expected, end) = read_all(bytes);
+            let mut reader = Reader::begin(Replay::new(Trickle(bytes, false)));
+            let (mut frame, mut frames) = (Frame::default(), Vec::new());
+            let ended = loop {
+                match reader.poll(&mut frame) {
+                    Ok(()) => frames.push(frame.clone()),
+                    Err(Ended::Waiting) => {}
+                    Err(ended) => break ended,
+                }
+            };
+            assert_eq!((frames.len(), ended), (expected.len(), end), "{length}");
+            for (frame, expected) in frames.iter().zip(&expected) {
+                assert_eq!((&frame.bytes, frame.time_ns), (&expected.bytes, expected.time_ns));
+            }
+        }
     }
 }
 

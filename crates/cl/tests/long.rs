@@ -53,3 +53,77 @@ fn long_bodies_take_time_by_their_length() {
         assert!(long < once * 25, "{name}: {once:?} and {long:?}");
     }
 }
+
+/// What the checker says about a program, and CPU time.
+fn checked_in(source: &str) -> (Vec<String>, Duration) {
+    let mut sources = Sources::new();
+    let (tree, found) = parse_text("long.com", source, &mut sources);
+    assert!(!has_errors(&found));
+    let start = cpu_time();
+    let (_, found) = check(&tree);
+    let took = cpu_time() - start;
+    (found.iter().map(|one| format!("{} {}", one.code, one.message)).collect(), took)
+}
+
+/// Tests of as many messages, and tests of as many components.
+#[test]
+fn tests_of_messages_take_time_by_their_number() {
+    let branches = |count: usize, branch: &dyn Fn(usize) -> String| -> String {
+        (0..count).map(|i| if i == 0 { branch(i) } else { format!("ELS{}", branch(i)) }).collect()
+    };
+    let of_messages = |count: usize| {
+        let names: Vec<String> = (0..count).map(|i| format!("IN A{i} OUT B{i}")).collect();
+        let all = branches(count, &|i| format!("IF ?A{i} THEN ?A{i}; !B{i}\n"));
+        format!(
+            "INTERFACE I; {{ {} }} END I;\nCOMPONENT Server OFFERS I;\n  IMPLEMENTATION I;\n\
+             BEGIN WHILE ?ANY DO\n{all}END END END I;\nEND Server;\nCOMPONENT Main; END Main;\n",
+            names.join(" | ")
+        )
+    };
+    let of_components = |count: usize| {
+        let variables: String = (0..count).map(|i| format!("s{i}: Server; ")).collect();
+        let made: String = (0..count).map(|i| format!("NEW(s{i});\n")).collect();
+        let tests: String =
+            (0..count).map(|i| format!("s{i}!A; IF s{i}?B THEN s{i}?B END;\n")).collect();
+        format!(
+            "INTERFACE I; {{ IN A OUT B }} END I;\nCOMPONENT Server OFFERS I;\n\
+             IMPLEMENTATION I;\nBEGIN WHILE ?A DO ?A; !B END END I;\nEND Server;\n\
+             COMPONENT Main;\n  VARIABLE {variables}\nBEGIN\n{made}{tests}END Main;\n"
+        )
+    };
+    // The protocol has a state for each message, and each may be followed by all others: to read it
+    // is quadratic, to check as many tests against it was cubic.
+    type Shape<'s> = (&'s str, u32, &'s dyn Fn(usize) -> String);
+    let shapes: [Shape<'_>; 2] =
+        [("messages", 120, &of_messages), ("components", 30, &of_components)];
+    const FEW: usize = 250;
+    const TIMES: usize = 8;
+    for (name, times_max, source) in shapes {
+        let once = (0..3).map(|_| checked_in(&source(FEW)).1).min().expect("three");
+        let (found, long) = checked_in(&source(TIMES * FEW));
+        assert!(found.is_empty(), "{name}: {found:?}");
+        assert!(long < once * times_max, "{name}: {once:?} and {long:?}");
+    }
+}
+
+/// A loop is iterated as often as its states change: here once for each message.
+#[test]
+fn a_routine_whose_order_is_not_checked_says_so() {
+    let source = |count: usize| {
+        let names: Vec<String> = (0..count).map(|i| format!("OUT A{i}")).collect();
+        let tests: String =
+            (0..count).rev().map(|i| format!("IF s?A{i} THEN s?A{i} END;\n")).collect();
+        format!(
+            "INTERFACE I; {} END I;\nCOMPONENT Server OFFERS I;\n  IMPLEMENTATION I;\n\
+             BEGIN {} END I;\nEND Server;\nCOMPONENT Main;\n  VARIABLE s: Server; n: INTEGER;\nBEGIN\n  NEW(s);\n\
+             WHILE n < 9 DO INC(n);\n{tests}END;\n s?A1; s?A1\nEND Main;\n",
+            names.join(" "),
+            (0..count).map(|i| format!("!A{i}")).collect::<Vec<_>>().join("; "),
+        )
+    };
+    let (few, _) = checked_in(&source(20));
+    assert!(few.iter().any(|one| one.starts_with("protocol A1 cannot follow A1")), "{few:?}");
+    let (many, _) = checked_in(&source(500));
+    assert_eq!(many.len(), 1, "{many:?}");
+    assert!(many[0].starts_with("more-findings the order of messages is not checked"), "{many:?}");
+}

@@ -9,6 +9,8 @@ mod exploring;
 mod folder;
 mod messages;
 mod options;
+mod origin;
+mod settings;
 mod sources;
 mod testing;
 mod unused;
@@ -17,12 +19,13 @@ mod values;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use exploring::ExploreArgs;
-pub use folder::{ExpandError, expand};
+pub use folder::expand;
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
     Clocks, EngineKind, ExplainArgs, Fabric, Form, InstallArgs, Keys, Line, QueryArgs, RunArgs,
     SimArgs, Simulated, Tuples, UninstallArgs, WhyArgs,
 };
+pub use origin::Origin;
 pub use sources::{SchemaArgs, Sources};
 pub use testing::TestArgs;
 pub use unused::unused;

@@ -26,7 +26,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use tidemill_stdx::log::{self, AlreadySet, FilterError, Filters};
 
-use args::{Cli, ExpandError, Global, Verb};
+use args::{Cli, Global, Origin, Verb};
 use output::Out;
 use report::Reporter;
 use status::Status;
@@ -44,9 +44,12 @@ pub fn main() -> ExitCode {
 fn expand_and_run(cli: Cli) -> Status {
     let report = Reporter::new(cli.global.color, cli.global.quiet);
     match args::expand(cli) {
-        Ok(cli) => run(cli),
-        Err(ExpandError::Usage(error)) => explain_usage(&error),
-        Err(ExpandError::Folder(wrong)) => {
+        Ok((cli, origin)) => {
+            // What the settings of the folder say is reported at its place until the process ends.
+            let origin = origin.map(|origin| &*Box::leak(Box::new(origin)));
+            run(cli, origin)
+        }
+        Err(wrong) => {
             report.diagnostics(&wrong.sources, &wrong.diagnostics);
             Status::Failed
         }
@@ -69,8 +72,8 @@ fn explain_usage(error: &clap::Error) -> Status {
     }
 }
 
-fn run(cli: Cli) -> Status {
-    let report = Reporter::new(cli.global.color, cli.global.quiet);
+fn run(cli: Cli, origin: Option<&'static Origin>) -> Status {
+    let report = Reporter::new(cli.global.color, cli.global.quiet).with_origin(origin);
     let report = match start_log(&cli.global) {
         Ok(Lines::Text) => report,
         Ok(Lines::Json) => report.json(),

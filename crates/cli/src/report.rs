@@ -14,7 +14,7 @@ use tidemill_diag::{Diagnostic, Severity, Sources, Span};
 use tidemill_stdx::log::{JsonLine, Level, Value};
 use tidemill_stdx::sort;
 
-use crate::args::Color;
+use crate::args::{Color, Origin};
 
 /// The format of standard error.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,7 @@ pub struct Reporter {
     fancy: bool,
     quiet: bool,
     json: bool,
+    origin: Option<&'static Origin>,
 }
 
 impl Reporter {
@@ -32,7 +33,17 @@ impl Reporter {
             Color::Never => false,
             Color::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
         };
-        Reporter { fancy, quiet, json: false }
+        Reporter { fancy, quiet, json: false, origin: None }
+    }
+
+    /// With the settings from which the command has options.
+    pub fn with_origin(self, origin: Option<&'static Origin>) -> Reporter {
+        Reporter { origin, ..self }
+    }
+
+    /// The settings from which the command has options.
+    pub fn origin(self) -> Option<&'static Origin> {
+        self.origin
     }
 
     /// As JSON objects, a line each.

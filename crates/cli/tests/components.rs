@@ -215,3 +215,37 @@ fn an_app_failure_beside_components_is_reported() {
     assert!(err.contains("tidemill: app bad: "), "{err}");
     assert!(err.contains("fault[halt]: HALT(3)") && err.contains("bad: restarted"), "{err}");
 }
+
+/// What components write is an object a line, as are the lines of rules, and the last line need not
+/// end.
+#[test]
+fn with_json_each_line_is_an_object() {
+    let folder = Folder::new();
+    let main = "COMPONENT Main REQUIRES SystemTime;
+        BEGIN
+          SystemTime!Wait(200); SystemTime?Passed;
+          WRITE(\"a \\\"); WRITE(1); WRITELINE; WRITE(\"b\")
+        END Main;";
+    let com = folder.file("a.com", main);
+    let rules =
+        folder.file("a.olg", "t1 tick(@N, 1) :- periodic(@N, _, 0, 1). watchmod(tick, \"h\").");
+    let lines = |arguments: &[&str]| {
+        let output = tidemill().args(arguments).args([&com, &rules, "--json"]).output();
+        let output = output.expect("it starts");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        let text = stdout(&output);
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let found = lines(&["run", "--listen", "localhost:0"]);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found[0].starts_with("{\"t\":"), "{found:?}");
+    assert_eq!(found[1..], ["{\"line\":\"a \\\\1\"}", "{\"line\":\"b\"}"]);
+    let found = lines(&["sim", "--nodes", "2"]);
+    for node in ["n0:1", "n1:1"] {
+        for line in ["a \\\\1", "b"] {
+            let object = format!("{{\"node\":\"{node}\",\"line\":\"{line}\"}}");
+            assert!(found.contains(&object), "{found:?}");
+        }
+    }
+    assert!(found.iter().all(|line| line.starts_with('{') && line.ends_with('}')), "{found:?}");
+}

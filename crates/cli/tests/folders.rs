@@ -13,7 +13,7 @@ fn run(arguments: &[&str]) -> std::process::Output {
 fn a_folder_runs_with_its_options_and_the_command_line_wins() {
     let folder = Folder::new();
     folder.file("a.olg", RULES);
-    let settings = "[sim]\nnodes = 2\nD = \"ADDED=40\"\nfor = 5\n[run]\nloss = 1\n";
+    let settings = "[sim]\nnodes = 2\nD = \"ADDED=40\"\nfor = 5\n[run]\nfor = 1\n";
     folder.file("tidemill.toml", settings);
     let path = folder.path().display().to_string();
     let counts = |output: &std::process::Output| {
@@ -27,10 +27,84 @@ fn a_folder_runs_with_its_options_and_the_command_line_wins() {
     let output = run(&["sim", "--nodes", "3", &path, "-D", "ADDED=0"]);
     assert_eq!(counts(&output), ["3)", "3)", "3)"], "{}", stderr(&output));
     assert_eq!(status(&run(&["check", &path, "-D", "ADDED=1"])), 0);
-    // An option that the verb lacks is a usage error.
-    let output = run(&["run", &path]);
-    assert_eq!(status(&output), 2);
-    assert!(stderr(&output).contains("'--loss'"), "{}", stderr(&output));
+}
+
+/// The errors of a command about a folder with these settings, and its status.
+fn errors(folder: &Folder, arguments: &[&str], settings: &str) -> (String, i32) {
+    folder.file("tidemill.toml", settings);
+    let path = folder.path().display().to_string();
+    let output = run(&[arguments, &[&path]].concat());
+    (stderr(&output).replace(&format!("{path}/"), ""), status(&output))
+}
+
+#[test]
+fn wrong_keys_and_values_are_shown_at_their_places_all_at_once() {
+    let folder = Folder::new();
+    folder.file("a.olg", RULES);
+    let settings = "[run]\nnode = 2\nloss = 0.5\njson = 3\nnodes = true\nlisten = \"nowhere\"\n\
+                    engine = \"dispach\"\nworkers = [1, 2]\nhelp = true\n\
+                    [sim]\narguments = [\"x\"]\nloss = 7\n";
+    let expected = "tidemill.toml:2:1: error[settings]: `run` has no option `node`\n  \
+                    help: is nodes meant?\n\
+                    tidemill.toml:3:1: error[settings]: `run` has no option `loss`\n  \
+                    help: it is an option of sim\n\
+                    tidemill.toml:4:8: error[settings]: `json` is true or false\n\
+                    tidemill.toml:5:9: error[settings]: `nodes` needs a value, N\n\
+                    tidemill.toml:6:11: error[settings]: `listen`: `nowhere` is no address: write \
+                    host:port\n\
+                    tidemill.toml:7:11: error[settings]: `dispach` is no value of `engine`\n  \
+                    help: is dispatch meant?\n\
+                    tidemill.toml:8:11: error[settings]: `workers` has one value\n\
+                    tidemill.toml:9:1: error[settings]: `run` has no option `help`\n  \
+                    help: `tidemill run --help` lists the options\n\
+                    tidemill.toml:11:1: error[settings]: `sim` has no option `arguments`\n  \
+                    help: they are for [run]\n\
+                    tidemill.toml:12:8: error[settings]: `loss`: ";
+    for verb in ["run", "sim", "check", "fmt", "explain"] {
+        let (errors, status) = errors(&folder, &[verb], settings);
+        assert!(errors.starts_with(expected), "{verb}: {errors}");
+        assert_eq!(status, 1, "{verb}");
+    }
+}
+
+/// A file that is missing concerns the verb that reads it, a user the machine that has it.
+#[test]
+fn what_depends_on_the_machine_is_checked_by_the_verb_that_uses_it() {
+    let folder = Folder::new();
+    folder.file("a.olg", RULES);
+    let settings =
+        "[run]\nuser = \"no-such-user\"\n[sim]\nscript = \"no-such.sim\"\nD = \"ADDED=1\"\n";
+    let (found, status) = errors(&folder, &["sim"], settings);
+    let expected = "tidemill.toml:4:11: error[settings]: there is no file `no-such.sim`\n";
+    assert!(found.starts_with(expected), "{found}");
+    assert_eq!(status, 1);
+    let (found, status) = errors(&folder, &["run"], settings);
+    assert!(found.starts_with("tidemill.toml:2:9: error[settings]: `user`: "), "{found}");
+    assert_eq!(status, 1);
+    assert_eq!(errors(&folder, &["check", "-D", "ADDED=1"], settings), (String::new(), 0));
+}
+
+#[test]
+fn options_that_do_not_fit_each_other_or_the_program_are_shown_at_their_keys() {
+    let folder = Folder::new();
+    folder.file("a.olg", "r1 b(@N) :- a(@N).\nwatch(b).\n");
+    let (found, status) = errors(&folder, &["run"], "[run]\nfor = 1\naddress = \"a:1\"\n");
+    assert!(found.starts_with("tidemill.toml:3:1: error[settings]: the following"), "{found}");
+    assert_eq!(status, 1);
+    let settings = "[run]\nlisten = \"a:1\"\nnodes = 2\n";
+    let (found, status) = errors(&folder, &["run"], settings);
+    assert!(found.starts_with("tidemill.toml:2:1: error[settings]: the argument"), "{found}");
+    assert_eq!(status, 1);
+    let (found, status) = errors(&folder, &["run"], "[run]\nstack = \"1M\"\n");
+    let expected = "tidemill.toml:2:1: error[settings]: --stack has no effect here: ";
+    assert!(found.starts_with(expected), "{found}");
+    assert_eq!(status, 1);
+    let settings = "[sim]\nfor = 1\nfact = [\"a(NODE)\", \"a(NODE, _)\"]\ninject = \"a(NODE\"\n";
+    let (found, status) = errors(&folder, &["sim"], settings);
+    let expected = "tidemill.toml:3:21: error[tuple]: `a` has 1 columns, location included, not 2\n\
+                    tidemill.toml:4:17: error[tuple]: expected `,` or `)`";
+    assert!(found.starts_with(expected), "{found}");
+    assert_eq!(status, 1);
 }
 
 #[test]
@@ -59,7 +133,7 @@ fn errors_of_a_folder_have_places() {
     assert!(stderr(&output).contains("has no sources"), "{}", stderr(&output));
     folder.file("tidemill.toml", "[program]\nfiles = 7\n");
     let output = run(&["check", &path]);
-    assert!(stderr(&output).contains("tidemill.toml:2:1: error[settings]"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("tidemill.toml:2:9: error[settings]"), "{}", stderr(&output));
 }
 
 #[test]

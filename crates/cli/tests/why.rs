@@ -63,6 +63,10 @@ fn the_term_is_named_that_keeps_a_tuple_from_being_there() {
     let unknown = run_why(&folder, &["not", second, "paths(1)"]);
     assert_eq!((status(&unknown), stdout(&unknown).as_str()), (1, ""));
     assert!(stderr(&unknown).contains("no relation `paths`; is `path` meant?"));
+    let short = run_why(&folder, &["not", second, "path(1)"]);
+    assert_eq!((status(&short), stdout(&short).as_str()), (1, ""));
+    let expected = "`path` has 3 columns, location included, not 1";
+    assert!(stderr(&short).contains(expected), "{}", stderr(&short));
     let wrong = run_why(&folder, &["nor", second, "path(1)"]);
     assert_eq!(status(&wrong), 2);
 }
@@ -138,12 +142,24 @@ fn missing_records_are_reported() {
     let folder = Folder::new();
     let traced = folder.file("path.olg", RULES);
     let plain = folder.file("plain.olg", "r1 a(@N) :- periodic(@N, _, 1).\n");
-    for (file, reason) in [(traced, "nothing is recorded"), (plain, "sys::ruleExec")] {
+    let of_traced = [
+        ("path(\"x:1\", \"y:1\", 1)", "nothing is recorded"),
+        ("path(\"x:1\", 1)", "`path` has 3 columns, location included, not 2"),
+        ("paths(\"x:1\", \"y:1\", 1)", "the program has no relation `paths`; is `path` meant?"),
+    ];
+    let of_plain = [
+        ("a(\"x:1\")", "sys::ruleExec"),
+        ("a(\"x:1\", 2)", "`a` has 1 columns, location included, not 2"),
+        ("b(\"x:1\")", "the program has no relation `b`"),
+    ];
+    for (file, cases) in [(traced, of_traced), (plain, of_plain)] {
         let run = Running::start(&folder, "run", &[&file, "--nodes", "1"]);
         let addresses = run.addresses(1);
-        let output = why(&folder, &addresses[0], "path(\"x:1\", 1)");
-        assert_eq!(status(&output), 1);
-        assert!(stderr(&output).contains(reason), "{}", stderr(&output));
+        for (tuple, reason) in cases {
+            let output = why(&folder, &addresses[0], tuple);
+            assert_eq!(status(&output), 1);
+            assert!(stderr(&output).contains(reason), "{tuple}: {}", stderr(&output));
+        }
     }
     let wrong = why(&folder, "localhost:1", "path(1");
     assert!(stderr(&wrong).contains("this is no tuple"), "{}", stderr(&wrong));

@@ -73,23 +73,30 @@ impl Diagnostic {
 /// The code of the diagnostic that others are left out.
 pub const MORE_FINDINGS: &str = "more-findings";
 
+/// The error that a text is given up after `most` errors, where the next one is or may be.
+pub fn given_up(most: usize, span: Span) -> Diagnostic {
+    let message = format!("given up after {most} errors: there may be more");
+    Diagnostic::error(MORE_FINDINGS, span, message)
+}
+
 /// Adds a diagnostic to those of a text, of which there are at most `most` errors and as many
-/// warnings: the first warning beyond that says so, and further ones are dropped. Returns false
-/// when an error is one too many, and reading should stop.
+/// warnings: the first one beyond that says so, and further ones are dropped. Returns false when an
+/// error is one too many, and reading should stop.
 pub fn add_limited(diagnostics: &mut Vec<Diagnostic>, most: usize, diagnostic: Diagnostic) -> bool {
     let is_alike = |it: &&Diagnostic| it.severity == diagnostic.severity;
     if diagnostics.iter().filter(is_alike).count() < most {
         diagnostics.push(diagnostic);
         return true;
     }
-    if diagnostic.is_error() {
-        return false;
-    }
-    if diagnostics.iter().all(|it| it.code != MORE_FINDINGS) {
+    let says_so = |it: &Diagnostic| is_alike(&it) && it.code == MORE_FINDINGS;
+    if !diagnostics.iter().any(says_so) {
         let message = "there are more warnings, which are not shown";
-        diagnostics.push(Diagnostic::warning(MORE_FINDINGS, diagnostic.span, message));
+        diagnostics.push(match diagnostic.severity {
+            Severity::Error => given_up(most, diagnostic.span),
+            Severity::Warning => Diagnostic::warning(MORE_FINDINGS, diagnostic.span, message),
+        });
     }
-    true
+    !diagnostic.is_error()
 }
 
 /// True if one of `diagnostics` is an error.
@@ -132,6 +139,32 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::FileId;
+
+    #[test]
+    fn what_is_left_out_is_said_once_for_errors_and_once_for_warnings() {
+        let mut found = Vec::new();
+        let mut goes_on = String::new();
+        for (start, severity) in (0..).zip("wwwweweee".chars()) {
+            let span = Span { file: FileId(0), start, end: start };
+            let one = match severity {
+                'e' => Diagnostic::error("type", span, ""),
+                _ => Diagnostic::warning("unused", span, ""),
+            };
+            goes_on.push(if add_limited(&mut found, 2, one) { '+' } else { '-' });
+        }
+        assert_eq!(goes_on, "+++++++--");
+        let shown = |it: &Diagnostic| (it.span.start, it.code, it.is_error());
+        let expected = [
+            (0, "unused", false),
+            (1, "unused", false),
+            (2, MORE_FINDINGS, false),
+            (4, "type", true),
+            (6, "type", true),
+            (7, MORE_FINDINGS, true),
+        ];
+        assert_eq!(found.iter().map(shown).collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn help_stands_on_a_line_of_its_own() {

@@ -10,6 +10,6 @@ mod names;
 mod source;
 pub mod text;
 
-pub use diagnostic::{Diagnostic, MORE_FINDINGS, Severity, add_limited, has_errors};
+pub use diagnostic::{Diagnostic, MORE_FINDINGS, Severity, add_limited, given_up, has_errors};
 pub use names::{meant, nearest, nearest_three};
 pub use source::{FileId, LineColumn, Sources, Span};

@@ -5,6 +5,7 @@ mod enter;
 mod event_loop;
 mod host;
 mod inbox;
+mod input;
 mod instant;
 mod os;
 mod owner;
@@ -28,6 +29,7 @@ mod watches;
 
 pub use event_loop::{Handlers, Limits, Loop, Outcome};
 pub use host::{Host, HostStats, Slice, Spent, Streams, Transport, Wait, Wake, Waker};
+pub use input::Input;
 pub use os::{Os, machine_ns};
 pub use owner::Owner;
 pub use queue::Full;

@@ -1,7 +1,7 @@
 //! Rules of which random packets have hardly an example: each with a packet that keeps it and one
 //! that does not.
 
-use tidemill_diag::Sources;
+use tidemill_diag::{MORE_FINDINGS, Sources};
 use tidemill_filter::{Seen, Settings, compile, interpret_seen};
 
 use crate::common::{Captured, agree, graph, packets};
@@ -159,4 +159,19 @@ fn questions_that_overlap_are_asked_one_by_one() {
     ] {
         assert_eq!((0..16).any(|byte| matches(&format!("ip and {text}"), &packet(byte))), expected);
     }
+}
+
+#[test]
+fn a_filter_that_is_given_up_says_so() {
+    let findings = |count: usize| {
+        let mut sources = Sources::new();
+        let file = sources.add("filter", "ip or ) and ".repeat(count) + "ip");
+        let (graph, found) = compile(file, &sources, &Settings::default());
+        assert!(graph.is_none());
+        found.iter().map(|one| one.code).collect::<Vec<_>>()
+    };
+    let (few, many) = (findings(10), findings(300));
+    assert!((10..50).contains(&few.len()) && !few.contains(&MORE_FINDINGS), "{few:?}");
+    assert_eq!((many.len(), many.last()), (51, Some(&MORE_FINDINGS)), "{many:?}");
+    assert_eq!(many.iter().filter(|code| **code == MORE_FINDINGS).count(), 1);
 }

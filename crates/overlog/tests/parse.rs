@@ -1,7 +1,7 @@
 //! The front end against its corpus: the cases of `tests/overlog/parse` with the expected tree in
 //! the section `ast` and the expected diagnostics in `err` (absent: none). `BLESS=1` rewrites both.
 
-use tidemill_diag::Sources;
+use tidemill_diag::{MORE_FINDINGS, Sources};
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{Disk, Files, Options};
 use tidemill_support::{files, golden, text};
@@ -42,4 +42,21 @@ fn what_is_printed_parses_to_the_same_tree() {
         compared += compare(&path.display().to_string(), &text(&path), &Disk);
     }
     assert!(compared > 800, "{compared} statements");
+}
+
+/// Errors of the text as a whole, and errors of its tokens.
+#[test]
+fn a_text_that_is_given_up_says_so() {
+    for (line, last) in [("r1 a(@N) :- .\n", 101), ("#nothing\n", 101)] {
+        for count in [100, 101, 300] {
+            let mut sources = Sources::new();
+            let (options, text) = (Options::default(), line.repeat(count));
+            let (_, found) = parse_text("a.olg", &text, &options, &Disk, &mut sources);
+            let more: Vec<u32> = (found.iter().filter(|one| one.code == MORE_FINDINGS))
+                .map(|one| sources.place(one.span).line)
+                .collect();
+            let expected = if count == 100 { vec![] } else { vec![last] };
+            assert_eq!((found.len(), more), (100 + expected.len(), expected), "{line}");
+        }
+    }
 }

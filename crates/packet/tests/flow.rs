@@ -3,7 +3,7 @@
 //! `BLESS=1` rewrites both.
 
 use crate::common::{graph_of, kinds};
-use tidemill_diag::{FileId, Sources};
+use tidemill_diag::{FileId, MORE_FINDINGS, Sources};
 use tidemill_packet::flow::{self, format, load};
 use tidemill_stdx::rng::Rng;
 use tidemill_support::cases::{self, Case, Unpacked};
@@ -159,5 +159,24 @@ fn broken_sources_end_in_diagnostics() {
         if let Ok(formatted) = format(FileId(0), &text) {
             assert_eq!(format(FileId(0), &formatted), Ok(formatted), "{round}: {text}");
         }
+    }
+}
+
+/// The codes of the findings of a text, and the place of the last.
+fn codes(text: &str) -> (Vec<&'static str>, u32) {
+    let (mut sources, options) = (Sources::new(), flow::Options::default());
+    let loaded = flow::load_text("m.flow", text, &options, &kinds(), &mut sources);
+    let last = loaded.diagnostics.iter().map(|one| sources.place(one.span).line).max();
+    (loaded.diagnostics.iter().map(|one| one.code).collect(), last.unwrap_or(0))
+}
+
+#[test]
+fn a_text_that_is_given_up_says_so() {
+    let wrong = |count: usize| "a b c\n".repeat(count);
+    let (few, _) = codes(&wrong(100));
+    assert_eq!((few.len(), few.contains(&MORE_FINDINGS)), (100, false));
+    for text in [wrong(101), format!("{}end :: Sink\n", wrong(100)), "\"\n".repeat(150)] {
+        let (many, line) = codes(&text);
+        assert_eq!((many.len(), many.last(), line), (101, Some(&MORE_FINDINGS), 101), "{many:?}");
     }
 }

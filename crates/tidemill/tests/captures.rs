@@ -123,6 +123,69 @@ fn a_simulation_has_the_times_of_captures() {
     assert_eq!(simulated(), text);
 }
 
+/// Prints each row, until it is told that no more come.
+const ENTRY: &str = "
+    INTERFACE RulesSeen; { IN Next ( OUT x(change: CHARACTER; id: INTEGER) | OUT End ) }
+    END RulesSeen;
+    COMPONENT Main REQUIRES RulesSeen, SystemTime;
+      VARIABLE c: CHARACTER; id: INTEGER;
+    BEGIN
+      RulesSeen!Next;
+      WHILE RulesSeen?x DO
+        RulesSeen?x(c, id); WRITE(\"id\"); WRITE(id); WRITELINE; RulesSeen!Next
+      END;
+      SystemTime!Wait(WAIT); SystemTime?Passed; WRITE(\"end\"); WRITELINE
+    END Main;";
+
+/// An entry component that waits for rules, beside rules with a timer.
+#[test]
+fn a_run_ends_with_its_captures_whatever_waits_for_them() {
+    let capture = Capture::new("entry", &[0, 500, 2000]);
+    let path = capture.path();
+    let graph = format!(
+        "src :: PcapReader {{ file: {path:?} }}
+         rules :: Rules {{ fields: \"time\" }}
+         src -> rules"
+    );
+    let rules = "r1 x(@N, I) :- packet(@N, P, I, T). t1 tick(@N, E) :- periodic(@N, E, 1).
+        watchmod(tick, \"h\").";
+    // The entry component ends after `End`, within the time for what is pending, or it does not.
+    for (wait_ms, ends, elapsed_s) in [("1500", true, 603..605), ("60000", false, 604..606)] {
+        let entry = ENTRY.replace("WAIT", wait_ms);
+        let texts = [("a.olg", rules), ("a.flow", graph.as_str()), ("a.com", entry.as_str())];
+        let program = Program::of_texts(&texts, &LoadOptions::default());
+        assert!(!program.has_errors());
+        let (text, report) = run(program, Clock::Own);
+        assert_eq!(text.matches("id").count(), 3, "{text}");
+        assert_eq!((text.contains("end\n"), report.is_well()), (ends, true), "{text}");
+        let elapsed_ns = report.nodes.expect("nodes").elapsed_ns;
+        assert!(elapsed_s.contains(&(elapsed_ns / 1_000_000_000)), "{elapsed_ns}");
+        // Timers of rules go on until then.
+        let ticks = text.matches(" h t1 tick(").count();
+        assert!((601..=602).contains(&ticks), "{ticks}");
+    }
+}
+
+/// Without rules, and a component that waits for ever.
+#[test]
+fn components_beside_captures_end_with_them() {
+    let capture = Capture::new("beside", &[0, 7000]);
+    let path = capture.path();
+    let graph = format!("src :: PcapReader {{ file: {path:?} }}\nend :: Sink\nsrc -> end");
+    let entry = "COMPONENT Main REQUIRES SystemTime; VARIABLE n: INTEGER;
+        BEGIN
+          WHILE TRUE DO
+            SystemTime!Wait(1000); SystemTime?Passed; INC(n); WRITE(\"t\"); WRITE(n); WRITELINE
+          END
+        END Main;";
+    let texts = [("a.flow", graph.as_str()), ("a.com", entry)];
+    let program = Program::of_texts(&texts, &LoadOptions::default());
+    assert!(!program.has_errors());
+    let (text, report) = run(program, Clock::Own);
+    assert!(report.is_well());
+    assert!(text.contains("t607\n") && !text.contains("t611\n"), "{text}");
+}
+
 /// Rounds follow each other; time does not go backwards.
 #[test]
 fn a_capture_that_is_read_twice_takes_twice_as_long() {

@@ -9,6 +9,7 @@ mod messages;
 mod nodes;
 mod noise;
 mod packets;
+mod pipes;
 mod pores;
 mod sinks;
 mod system;

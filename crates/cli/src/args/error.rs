@@ -40,6 +40,13 @@ pub enum ValueError {
     Question,
 }
 
+impl ValueError {
+    /// Whether the value may be right on another machine, or for another user.
+    pub fn is_of_machine(&self) -> bool {
+        matches!(self, ValueError::User(_) | ValueError::NotRoot | ValueError::NoZenoh)
+    }
+}
+
 impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (text, what) = match self {

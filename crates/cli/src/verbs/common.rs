@@ -23,7 +23,7 @@ use tidemill::tuples;
 use tidemill_diag::{Diagnostic, Sources as Texts, Span, has_errors};
 use tidemill_event::{Os, User};
 use tidemill_overlog::fleet::{Extra, Seal};
-use tidemill_relation::text::parse_pattern;
+use tidemill_relation::text::{TextError, parse_pattern};
 
 use crate::args::{Define, Keys, Tuples};
 use crate::report::Reporter;
@@ -36,10 +36,25 @@ pub fn report_all(sources: &Texts, found: &[Diagnostic], report: Reporter) -> Re
     if has_errors(found) { Err(Status::Failed) } else { Ok(()) }
 }
 
-/// Refuses options without effect.
+/// Refuses options without effect. Each note begins with its option, which may be from the settings
+/// of a folder.
 pub fn refuse(unused: &[String], report: Reporter) -> Result<(), Status> {
-    unused.iter().for_each(|note| report.error(note));
-    if unused.is_empty() { Ok(()) } else { Err(Status::Usage) }
+    let of_settings = |note: &String| {
+        let origin = report.origin()?;
+        let at = origin.option(note.split(' ').next()?)?;
+        Some((origin, Diagnostic::error("settings", at, note)))
+    };
+    let mut status = Status::Failed;
+    for note in unused {
+        match of_settings(note) {
+            Some((origin, wrong)) => report.diagnostics(&origin.sources, &[wrong]),
+            None => {
+                report.error(note);
+                status = Status::Usage;
+            }
+        }
+    }
+    if unused.is_empty() { Ok(()) } else { Err(status) }
 }
 
 /// Refuses `--root` if the program uses no files.
@@ -108,40 +123,57 @@ pub fn failed(report: Reporter, message: impl Display) -> Status {
 
 /// The tuples of `--fact` and `--inject` for the rules of a program, in that order.
 pub fn tuples(given: &Tuples, program: &Program, report: Reporter) -> Result<Vec<Extra>, Status> {
-    let Some(rules) = &program.rules.program else { return Ok(Vec::new()) };
-    let plan = &rules.plan;
-    let facts = given.fact.iter().map(|text| ("--fact", text));
-    let injected = given.inject.iter().map(|text| ("--inject", text));
-    let mut extra = Vec::new();
-    let (mut sources, mut found) = (Texts::new(), Vec::new());
-    for (option, text) in facts.chain(injected) {
-        let file = sources.add(option, text.clone());
-        let wrong = |offset: usize, message: String| {
-            let start = u32::try_from(offset).unwrap_or(u32::MAX);
-            Diagnostic::error("tuple", Span { file, start, end: start }, message)
-        };
-        match parse_pattern(text) {
-            Err(error) => found.push(wrong(error.offset, error.message)),
-            Ok(pattern) => {
-                let relation = tuples::writable_of(plan, &pattern);
-                let relation =
-                    relation.and_then(|relation| match program.borders.fills(relation) {
-                        Some(name) => Err(tuples::Unsuited::System { name }),
-                        None => Ok(relation),
-                    });
-                let columns = tuples::expressions(&pattern).ok_or(tuples::Unsuited::Wildcard);
-                match relation.and_then(|relation| Ok((relation, columns?))) {
-                    Ok((relation, columns)) => {
-                        let location = tuples::location_of(plan, relation, &pattern);
-                        extra.push(Extra { relation, columns, location });
-                    }
-                    Err(unsuited) => found.push(wrong(0, unsuited.to_string())),
-                }
+    let facts = given.fact.iter().enumerate().map(|(at, text)| ("--fact", at, text));
+    let injected = given.inject.iter().enumerate().map(|(at, text)| ("--inject", at, text));
+    let origin = report.origin();
+    let mut sources = origin.map(|origin| origin.sources.clone()).unwrap_or_default();
+    let (mut extra, mut found, mut status) = (Vec::new(), Vec::new(), Status::Failed);
+    for (option, index, text) in facts.chain(injected) {
+        let (offset, message) = match tuple(program, text) {
+            Ok(one) => {
+                extra.extend(one);
+                continue;
             }
-        }
+            Err(WrongTuple { offset, message }) => (offset, message),
+        };
+        let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+        let span = match origin.and_then(|origin| origin.value(option, index)) {
+            // Within a text with escapes there is no place.
+            Some(at) if sources.slice(at) != text.as_str() => at,
+            Some(at) => Span { start: at.start.saturating_add(offset), ..at },
+            None => {
+                status = Status::Usage;
+                let file = sources.add(option, text.clone());
+                Span { file, start: offset, end: offset }
+            }
+        };
+        found.push(Diagnostic::error("tuple", span, message));
     }
     report.diagnostics(&sources, &found);
-    if found.is_empty() { Ok(extra) } else { Err(Status::Usage) }
+    if found.is_empty() { Ok(extra) } else { Err(status) }
+}
+
+/// What is wrong with a tuple, and where in its text.
+struct WrongTuple {
+    offset: usize,
+    message: String,
+}
+
+/// A tuple for the rules of a program, if it has any.
+fn tuple(program: &Program, text: &str) -> Result<Option<Extra>, WrongTuple> {
+    let Some(rules) = &program.rules.program else { return Ok(None) };
+    let malformed = |error: TextError| WrongTuple { offset: error.offset, message: error.message };
+    let unsuited =
+        |unsuited: tuples::Unsuited| WrongTuple { offset: 0, message: unsuited.to_string() };
+    let pattern = parse_pattern(text).map_err(malformed)?;
+    let relation = tuples::writable_of(&rules.plan, &pattern).map_err(unsuited)?;
+    if let Some(name) = program.borders.fills(relation) {
+        return Err(unsuited(tuples::Unsuited::System { name }));
+    }
+    let columns = tuples::expressions(&pattern).ok_or(tuples::Unsuited::Wildcard);
+    let columns = columns.map_err(unsuited)?;
+    let location = tuples::location_of(&rules.plan, relation, &pattern);
+    Ok(Some(Extra { relation, columns, location }))
 }
 
 /// The landmark set by `-D LANDMARK="host:port"`, which also applies to tuples of the command line.

@@ -22,7 +22,7 @@ mod arithmetic;
 mod id;
 mod primitive;
 
-use tidemill_diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, FileId, Span, given_up};
 
 use crate::ast::{Expr, Join, Primitive, PrimitiveKind, Qualifiers};
 use crate::lex::{Token, TokenKind, lex};
@@ -49,7 +49,9 @@ pub fn parse(file: FileId, text: &str) -> (Expr, Vec<Diagnostic>) {
     };
     let expr = parser.whole();
     let mut diagnostics = parser.diagnostics;
+    let left_out = diagnostics.get(DIAGNOSTICS_MAX).map(|first| first.span);
     diagnostics.truncate(DIAGNOSTICS_MAX);
+    diagnostics.extend(left_out.map(|span| given_up(DIAGNOSTICS_MAX, span)));
     (expr, diagnostics)
 }
 

@@ -92,6 +92,15 @@ impl Rules {
         Err(nearest(relation, all.iter().copied()).map(str::to_owned))
     }
 
+    /// The numbers of columns, location included, with which rules use a relation.
+    pub fn columns(&self, relation: &str) -> SortedSet<usize> {
+        let bodies = self.rules.iter().flat_map(|it| it.rule.body.iter().filter_map(Term::functor));
+        let heads = self.rules.iter().map(|it| &it.rule.head);
+        let body = bodies.map(|it| (&it.name, it.args.len()));
+        let all = body.chain(heads.map(|it| (&it.name, it.args.len())));
+        all.filter(|(name, _)| name.resolved == relation).map(|(_, count)| count).collect()
+    }
+
     /// Whether rows of a relation stay.
     pub fn is_table(&self, relation: &str) -> bool {
         self.tables.contains_key(relation)

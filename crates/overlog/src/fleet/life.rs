@@ -157,6 +157,7 @@ fn bring_up<W: World>(
         streams,
         expiry: None,
         release: None,
+        look: None,
         post: None,
         periodics: Vec::new(),
         refusals: Refusals::default(),
@@ -230,7 +231,8 @@ pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Optio
     events.discard(slot.owner);
     events.unwatch(alive.watch);
     let timers = alive.periodics.iter().flatten().map(|(timer, _)| timer);
-    let timers = timers.chain(&alive.expiry).chain(&alive.release).chain(&alive.post);
+    let timers =
+        timers.chain(&alive.expiry).chain(&alive.release).chain(&alive.look).chain(&alive.post);
     for &timer in timers {
         events.cancel(timer);
     }

@@ -51,6 +51,7 @@ pub(super) struct Alive {
     pub(super) streams: Option<Streams>,
     pub(super) expiry: Option<TimerId>,
     pub(super) release: Option<TimerId>,
+    pub(super) look: Option<TimerId>,
     pub(super) post: Option<TimerId>,
     /// For each active periodic: its timer, and when that fires next.
     pub(super) periodics: Vec<Option<(TimerId, Time)>>,

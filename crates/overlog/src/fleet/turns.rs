@@ -129,6 +129,7 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     }
     arm_expiry(world, events, id, life);
     arm_release(world, events, id, life);
+    arm_look(world, events, id, life);
     compare_after_turn(world, events, id, life);
     if !crossings.is_empty() {
         world.crossed(events, id, &crossings);
@@ -140,6 +141,7 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
 pub(super) fn arm_timers<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     arm_expiry(world, events, id, life);
     arm_release(world, events, id, life);
+    arm_look(world, events, id, life);
     arm_comparison(world, events, id, life);
 }
 
@@ -162,6 +164,17 @@ fn arm_release<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: 
         let Some((alive, _)) = world.fleet().alive(id, life) else { return };
         alive.node.release();
         schedule(world, events, id, life, 1);
+    });
+}
+
+/// Sets the timer that asks operators again for rows that had not come from outside.
+fn arm_look<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let Some(at) = alive.node.next_look_ns() else { return };
+    arm(&mut alive.look, events, Time(at), move |world: &mut W, events: &mut Loop<W>| {
+        let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+        let count = alive.node.look_again();
+        schedule(world, events, id, life, count);
     });
 }
 

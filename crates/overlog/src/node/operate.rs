@@ -7,6 +7,7 @@ use tidemill_relation::{Seq, SeqBuilder, Value};
 use tidemill_stdx::marks;
 
 use super::Node;
+use super::event::Event;
 use super::stages::Stage;
 use super::staging::{BYTES_PER_TURN_MAX, FEW, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX, Work};
 use super::tuples::{Derived, TupleOrigin};
@@ -51,11 +52,12 @@ impl Node {
         let location = self.program.plan().relation(*input).location as usize;
         let own = (columns.iter().enumerate()).filter(|(index, _)| *index != location);
         let columns: SmallVec<[Value<'_>; FEW]> = own.map(|(_, column)| column).collect();
+        let at_work = self.staging.at_work();
         let known = self.staging.operators[stage].as_mut();
         let (declaration, operator) =
             known.ok_or_else(|| Failure::Operator("there is no such operator".to_owned()))?;
         declaration.check(&columns)?;
-        if self.staging.waiting.len() + self.staging.begun.len() >= INPUTS_AT_WORK_MAX {
+        if at_work >= INPUTS_AT_WORK_MAX {
             let reason = format!("{INPUTS_AT_WORK_MAX} inputs are being worked on already");
             return Err(Failure::Operator(reason));
         }
@@ -71,6 +73,18 @@ impl Node {
         }
     }
 
+    /// When inputs of operators are asked again that had nothing, on the clock of the turns.
+    pub fn next_look_ns(&self) -> Option<u64> {
+        self.staging.idle_until_ns()
+    }
+
+    /// Queues events for the inputs of operators that had nothing; returns their number.
+    pub fn look_again(&mut self) -> usize {
+        let count = self.staging.take_up();
+        (0..count).for_each(|_| self.enqueue(Event::Resume));
+        count
+    }
+
     /// Takes rows, up to the limit of a turn.
     fn pull(&mut self, mut work: Work, observer: &mut dyn Observer) {
         let mut bytes = 0;
@@ -79,6 +93,7 @@ impl Node {
             match work.rows.next(&mut row) {
                 Ok(Next::End) => return,
                 Ok(Next::Skipped) => {}
+                Ok(Next::Waiting) => return self.staging.put_aside(work, self.turn.now_ns),
                 Ok(Next::Row) => {
                     bytes += row.bytes();
                     self.yield_row(work.stage, &row, observer);

@@ -51,6 +51,11 @@ impl Program {
         Program::with_operators(compiled, Arc::default())
     }
 
+    /// Its operators read files, but no pipes, so that runs repeat.
+    pub fn refuse_pipes(&mut self) {
+        Arc::make_mut(&mut self.registry).refuse_pipes();
+    }
+
     /// Prepares a compiled program; `registry` makes the operators of its stages.
     ///
     /// # Errors

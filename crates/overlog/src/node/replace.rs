@@ -23,7 +23,6 @@ use super::event::{Event, Periodic, Traced};
 use super::failing::Failing;
 use super::kept::Kept;
 use super::program::Program;
-use super::staging::Staging;
 use super::tuples::Send;
 use super::turn::Turn;
 use super::watch::Observer;
@@ -272,7 +271,16 @@ impl Node {
         now_ns: u64,
     ) -> usize {
         let old = std::mem::replace(&mut self.program, program.clone());
-        self.staging = Staging::new(program);
+        let same_stage = |number: usize| {
+            let known = &old.compiled.stages[number];
+            let same = |relation| same(old.plan(), program.plan(), relation);
+            program.compiled.stages.iter().position(|new| {
+                new.operator == known.operator
+                    && same(known.input) == Some(new.input)
+                    && same(known.output) == Some(new.output)
+            })
+        };
+        self.staging = std::mem::take(&mut self.staging).carried_to(program, same_stage);
         self.turn = Turn { now_ns, ..Turn::default() };
         self.given_up.clear();
         self.ambient.set_messages(program.registry.messages().cloned());

@@ -22,6 +22,9 @@ pub const BYTES_PER_TURN_MAX: usize = 1 << 20;
 /// Inputs of a node that operators work on at a time; more are dropped and counted.
 pub const INPUTS_AT_WORK_MAX: usize = 256;
 
+/// The time after which an input is asked again that has nothing now, in nanoseconds.
+const IDLE_NS: u64 = 10_000_000;
+
 /// Columns that need no memory of their own.
 pub(super) const FEW: usize = 16;
 
@@ -34,6 +37,9 @@ pub(super) struct Staging {
     pub(super) waiting: VecDeque<Work>,
     /// Those of the running turn.
     pub(super) begun: Vec<Work>,
+    /// Inputs whose next row is still to come from outside, and when they are asked again.
+    pub(super) idle: Vec<Work>,
+    idle_until_ns: Option<u64>,
     /// Stages whose first failure has been reported.
     pub(super) reported: Vec<bool>,
 }
@@ -60,6 +66,45 @@ impl Staging {
             reported: vec![false; stages.len()],
             ..Staging::default()
         }
+    }
+
+    /// Puts aside an input whose next row is still to come from outside.
+    pub(super) fn put_aside(&mut self, work: Work, now_ns: u64) {
+        self.idle.push(work);
+        self.idle_until_ns.get_or_insert(now_ns.saturating_add(IDLE_NS));
+    }
+
+    /// When inputs that were put aside are asked again.
+    pub(super) fn idle_until_ns(&self) -> Option<u64> {
+        self.idle_until_ns
+    }
+
+    /// Asks inputs that were put aside again; returns their number.
+    pub(super) fn take_up(&mut self) -> usize {
+        self.idle_until_ns = None;
+        let count = self.idle.len();
+        self.waiting.extend(self.idle.drain(..));
+        count
+    }
+
+    /// The operators of another program. Inputs that were put aside go on where it has the stage:
+    /// `same` is its position, by that in the old program.
+    pub(super) fn carried_to(
+        self,
+        program: &Program,
+        same: impl Fn(usize) -> Option<usize>,
+    ) -> Staging {
+        let Staging { idle, idle_until_ns, .. } = self;
+        let idle = idle.into_iter().filter_map(|work| {
+            let Work { stage, rows } = work;
+            same(stage).map(|stage| Work { stage, rows })
+        });
+        Staging { idle: idle.collect(), idle_until_ns, ..Staging::new(program) }
+    }
+
+    /// The number of inputs with rows left.
+    pub(super) fn at_work(&self) -> usize {
+        self.waiting.len() + self.begun.len() + self.idle.len()
     }
 
     /// Ends the turn: inputs with rows left continue in later ones. Returns their number.

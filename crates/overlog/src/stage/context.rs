@@ -9,4 +9,16 @@ use super::files::DataFiles;
 pub struct Context {
     /// The source of files.
     pub files: Arc<dyn DataFiles>,
+    /// Which of them may be read.
+    pub readable: Readable,
+}
+
+/// Which files operators may read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Readable {
+    /// Pipes too.
+    #[default]
+    All,
+    /// Only those whose contents are there, so that runs repeat.
+    Repeatable,
 }

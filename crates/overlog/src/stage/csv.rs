@@ -2,16 +2,15 @@
 //! in that of P2.
 //!
 //! The turn of the input only notes the name. The file is opened and read, a bounded piece at a
-//! time, by later events ([`Phase::Later`]).
+//! time, by later events ([`Phase::Later`]). A pipe is read as its contents come.
 
-use std::io::Read;
-use std::sync::Arc;
+use std::io::{self, ErrorKind, Read};
 
 use tidemill_relation::{SeqBuilder, TypeSet, Value};
 
-use super::context::Context;
+use super::context::{Context, Readable};
 use super::records::{BadRecord, Dialect, Field, Outcome, Quoting, Records};
-use super::{DataFiles, Declaration, Failure, Input, Next, Operator, Phase, Rows};
+use super::{Declaration, Failure, Input, Next, Operator, Phase, Rows};
 
 /// The rows of both for this input.
 const EXAMPLE: (&str, &[&str]) = (
@@ -48,22 +47,22 @@ pub(super) fn plain_declaration() -> Declaration {
 }
 
 pub(super) fn tuple_operator(context: &Context) -> Box<dyn Operator> {
-    Box::new(Csv { files: context.files.clone(), dialect: Dialect::P2 })
+    Box::new(Csv { context: context.clone(), dialect: Dialect::P2 })
 }
 
 pub(super) fn plain_operator(context: &Context) -> Box<dyn Operator> {
-    Box::new(Csv { files: context.files.clone(), dialect: Dialect::Rfc4180 })
+    Box::new(Csv { context: context.clone(), dialect: Dialect::Rfc4180 })
 }
 
 struct Csv {
-    files: Arc<dyn DataFiles>,
+    context: Context,
     dialect: Dialect,
 }
 
 impl Operator for Csv {
     fn start(&mut self, input: Input<'_>) -> Result<Box<dyn Rows>, Failure> {
         let path = input.text(0)?.to_owned();
-        let reading = Reading::Closed(self.files.clone());
+        let reading = Reading::Closed(self.context.clone());
         Ok(Box::new(Lines { reading, dialect: self.dialect, path }))
     }
 }
@@ -76,7 +75,7 @@ struct Lines {
 
 enum Reading {
     /// Not opened yet.
-    Closed(Arc<dyn DataFiles>),
+    Closed(Context),
     Open(Box<Records<Box<dyn Read + Send>>>),
     /// It could not be opened.
     Failed,
@@ -84,8 +83,14 @@ enum Reading {
 
 impl Lines {
     fn open(&mut self) -> Result<(), Failure> {
-        let Reading::Closed(files) = &self.reading else { return Ok(()) };
-        let opened = files.open(&self.path);
+        let Reading::Closed(context) = &self.reading else { return Ok(()) };
+        let is_refused =
+            context.readable == Readable::Repeatable && context.files.is_live(&self.path);
+        let opened = if is_refused {
+            Err(io::Error::new(ErrorKind::InvalidInput, "a simulation reads no pipes"))
+        } else {
+            context.files.open(&self.path)
+        };
         self.reading = Reading::Failed;
         match opened {
             Ok(file) => {
@@ -115,6 +120,7 @@ impl Rows for Lines {
         match records.read().map_err(bad)? {
             Outcome::End => return Ok(Next::End),
             Outcome::Blank => return Ok(Next::Skipped),
+            Outcome::Waiting => return Ok(Next::Waiting),
             Outcome::Record => {}
         }
         let fields = records.fields().map_err(bad)?;

@@ -1,19 +1,27 @@
 //! The files of operators: a folder of the system, or memory in tests and simulations.
 
-use std::fs::File;
 use std::io::{Cursor, Error, ErrorKind, Read, Result};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use tidemill_event::Input;
 use tidemill_stdx::sorted::SortedMap;
 
 /// Opens files for operators.
 pub trait DataFiles: Send + Sync {
-    /// The contents of the file of this name, from its start.
+    /// The contents of the file of this name, from its start. Reading must not block: what is
+    /// still to be written is [`ErrorKind::WouldBlock`].
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] where there is none, or the system's error.
     fn open(&self, path: &str) -> Result<Box<dyn Read + Send>>;
+
+    /// Whether the contents come as they are written, as those of a pipe, so that they depend on
+    /// when they are read.
+    fn is_live(&self, path: &str) -> bool {
+        let _ = path;
+        false
+    }
 }
 
 /// Files of the system; names that are no absolute paths start at one folder.
@@ -44,16 +52,19 @@ impl Folder {
 
 impl DataFiles for Folder {
     fn open(&self, path: &str) -> Result<Box<dyn Read + Send>> {
-        let path = self.path.join(path).canonicalize()?;
-        if self.bounds == Bounds::Inside && !path.starts_with(self.path.canonicalize()?) {
+        let path = self.path.join(path);
+        // The pipe behind `/dev/stdin` has no canonical path.
+        if self.bounds == Bounds::Inside
+            && !path.canonicalize()?.starts_with(self.path.canonicalize()?)
+        {
             let folder = self.path.display();
             return Err(Error::new(ErrorKind::PermissionDenied, format!("not inside {folder}")));
         }
-        // Opening a pipe or a terminal would block until its other end is open.
-        if !Path::metadata(&path)?.is_file() {
-            return Err(Error::new(ErrorKind::InvalidInput, "not a regular file"));
-        }
-        Ok(Box::new(File::open(path)?))
+        Ok(Box::new(Input::open(&path)?))
+    }
+
+    fn is_live(&self, path: &str) -> bool {
+        Input::is_live_at(&self.path.join(path))
     }
 }
 

@@ -56,7 +56,7 @@ mod tokenizer;
 
 use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 
-pub use context::Context;
+pub use context::{Context, Readable};
 pub use declared::{Column, Columns, Declaration, Example, Leading, Works};
 pub use failure::Failure;
 pub use family::{Family, Missing};
@@ -105,6 +105,8 @@ pub enum Next {
     Row,
     /// Nothing yet; ask again.
     Skipped,
+    /// Nothing has come yet from outside; ask again in a while.
+    Waiting,
     /// There are no more.
     End,
 }

@@ -51,6 +51,8 @@ pub(super) enum Outcome {
     Record,
     /// An empty line, or part of what follows a mistake.
     Blank,
+    /// The rest of the record has not come yet.
+    Waiting,
     End,
 }
 
@@ -74,11 +76,13 @@ pub(super) struct Records<R> {
     state: Reading,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reading {
-    /// Nothing has been read.
-    Start,
+    /// Nothing has been read but so many bytes of a byte order mark.
+    Start(usize),
     Going,
+    /// The rest of a record that began on this line is still to come.
+    Within(FieldState, u64),
     /// The rest of the line is left out.
     Skipping,
     /// The stream has ended or failed.
@@ -86,7 +90,7 @@ enum Reading {
 }
 
 /// The state of the reader within a field.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum FieldState {
     FieldStart,
     Plain,
@@ -103,7 +107,7 @@ impl<R: Read> Records<R> {
             bytes: Vec::new(),
             ends: Vec::new(),
             lines: 0,
-            state: Reading::Start,
+            state: Reading::Start(0),
         }
     }
 
@@ -119,28 +123,46 @@ impl<R: Read> Records<R> {
         fields.collect::<Result<_, _>>().map_err(bad)
     }
 
-    /// Reads the next record.
+    /// Reads the next record, or goes on with the one that has not come as a whole.
     pub fn read(&mut self) -> Result<Outcome, BadRecord> {
-        self.bytes.clear();
-        self.ends.clear();
-        let line = self.lines + 1;
-        let bad = |reason: &str| BadRecord { line, reason: reason.to_owned() };
-        let failed = |error: io::Error| BadRecord { line, reason: error.to_string() };
-        match self.state {
+        let (place, line) = match self.state {
             Reading::Over => return Ok(Outcome::End),
-            Reading::Going => {}
-            Reading::Start => {
+            Reading::Within(place, line) => (place, line),
+            Reading::Start(_) | Reading::Going | Reading::Skipping => {
+                self.bytes.clear();
+                self.ends.clear();
+                (FieldState::FieldStart, self.lines + 1)
+            }
+        };
+        let place = match self.state {
+            Reading::Start(seen) => self.skip_byte_order_mark(seen).map(Some),
+            Reading::Skipping => self.skip_line().map(|()| None),
+            _ => Ok(Some(place)),
+        };
+        match place {
+            Ok(None) => Ok(Outcome::Blank),
+            Ok(Some(place)) => {
                 self.state = Reading::Going;
-                self.skip_byte_order_mark().map_err(failed)?;
+                self.read_from(place, line)
             }
-            Reading::Skipping => {
-                self.skip_line().map_err(failed)?;
-                return Ok(Outcome::Blank);
-            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Outcome::Waiting),
+            Err(error) => Err(BadRecord { line, reason: error.to_string() }),
         }
-        let mut place = FieldState::FieldStart;
+    }
+
+    /// Reads a record from this place on.
+    fn read_from(&mut self, mut place: FieldState, line: u64) -> Result<Outcome, BadRecord> {
+        let bad = |reason: &str| BadRecord { line, reason: reason.to_owned() };
         loop {
-            let Some(byte) = self.byte().map_err(failed)? else {
+            let byte = match self.byte() {
+                Ok(byte) => byte,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.state = Reading::Within(place, line);
+                    return Ok(Outcome::Waiting);
+                }
+                Err(error) => return Err(bad(&error.to_string())),
+            };
+            let Some(byte) = byte else {
                 self.state = Reading::Over;
                 return match place {
                     FieldState::Quoted => Err(bad("a quoted field without its end")),
@@ -234,6 +256,7 @@ impl<R: Read> Records<R> {
         loop {
             match self.input.fill_buf() {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(error),
                 Err(error) => {
                     self.state = Reading::Over;
                     return Err(error);
@@ -244,11 +267,19 @@ impl<R: Read> Records<R> {
         Ok(self.input.buffer())
     }
 
-    fn skip_byte_order_mark(&mut self) -> io::Result<()> {
-        if self.peek()?.starts_with(BYTE_ORDER_MARK) {
-            self.input.consume(BYTE_ORDER_MARK.len());
+    /// Skips a byte order mark of which some bytes have been read. If it is none, these begin the
+    /// first field.
+    fn skip_byte_order_mark(&mut self, mut seen: usize) -> io::Result<FieldState> {
+        while let Some(expected) = BYTE_ORDER_MARK.get(seen) {
+            if self.peek()?.first() != Some(expected) {
+                self.bytes.extend(&BYTE_ORDER_MARK[..seen]);
+                break;
+            }
+            self.input.consume(1);
+            seen += 1;
+            self.state = Reading::Start(seen);
         }
-        Ok(())
+        Ok(if self.bytes.is_empty() { FieldState::FieldStart } else { FieldState::Plain })
     }
 
     /// Skips what is left of the line, some of it at a time.

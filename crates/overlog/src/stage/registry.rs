@@ -7,7 +7,7 @@ use tidemill_diag::{Span, nearest};
 use tidemill_relation::Messages;
 use tidemill_stdx::sorted::SortedMap;
 
-use super::context::Context;
+use super::context::{Context, Readable};
 use super::files::{DataFiles, Folder};
 use super::{Declaration, Family, Missing, Operator, csv, tokenizer};
 
@@ -36,7 +36,7 @@ struct Entry {
 impl Registry {
     /// The built-in operators, which open files through `files`.
     pub fn new(files: Arc<dyn DataFiles>) -> Registry {
-        let context = Context { files };
+        let context = Context { files, readable: Readable::All };
         let mut registry = Registry {
             entries: Vec::new(),
             names: SortedMap::new(),
@@ -70,6 +70,11 @@ impl Registry {
         let index = self.entries.len();
         self.names.extend(declaration.names().map(|name| (name.to_owned(), index)));
         self.entries.push(Entry { declaration: Arc::new(declaration), construct });
+    }
+
+    /// Operators read files, but no pipes, so that runs repeat.
+    pub fn refuse_pipes(&mut self) {
+        self.context.readable = Readable::Repeatable;
     }
 
     /// Adds operators that are made for the names that programs use, in place of those of the

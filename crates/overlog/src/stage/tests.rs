@@ -1,5 +1,6 @@
 //! Examples of the declarations, and errors.
 
+use std::io::{self, Cursor, ErrorKind, Read};
 use std::sync::Arc;
 
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
@@ -32,7 +33,7 @@ fn run(registry: &Registry, name: &str, input: &[Value<'_>]) -> Vec<String> {
                 let columns = output_columns(row.as_seq(), "n0:1", 0, row.as_seq().len() + 1);
                 out.push(DisplayTuple::new("out", columns.unwrap()).to_string());
             }
-            Ok(Next::Skipped) => {}
+            Ok(Next::Skipped | Next::Waiting) => {}
             Ok(Next::End) => return out,
             Err(failure) => out.push(fail(failure)),
         }
@@ -154,10 +155,54 @@ fn records_are_bounded() {
     assert!(found.len() == 1 && found[0].starts_with("! f:1: a record of more than"), "{found:?}");
 }
 
+/// Gives the bytes one by one, and nothing before each of them.
+struct Trickle(Cursor<Vec<u8>>, bool);
+
+impl Read for Trickle {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.1 = !self.1;
+        if self.1 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        self.0.read(&mut to[..1])
+    }
+}
+
+/// A pipe with these contents.
+struct Trickling(Vec<u8>);
+
+impl DataFiles for Trickling {
+    fn open(&self, _: &str) -> io::Result<Box<dyn Read + Send>> {
+        Ok(Box::new(Trickle(Cursor::new(self.0.clone()), false)))
+    }
+
+    fn is_live(&self, _: &str) -> bool {
+        true
+    }
+}
+
+#[test]
+fn what_comes_bit_by_bit_yields_the_same() {
+    let texts =
+        [MILLS.as_bytes(), b"a,\"b\nc\"\n\"d\"e,f\n\"\"\"\",\r\n", b"\xef\xbb,\xff\nx", b""];
+    for text in texts {
+        for name in ["CSV", "CSVtuple"] {
+            let input = [Value::Str("f")];
+            let mut registry = Registry::new(Arc::new(Trickling(text.to_vec())));
+            let whole = run(&self::registry("f", text), name, &input);
+            assert_eq!(run(&registry, name, &input), whole, "{text:?}");
+            registry.refuse_pipes();
+            assert_eq!(run(&registry, name, &input), ["! f: a simulation reads no pipes"]);
+        }
+    }
+}
+
 #[test]
 fn files_that_cannot_be_read_are_failures() {
     let registry = Registry::default();
-    for (path, reason) in [("no-such-file.csv", "No such file"), ("/dev/null", "not a regular")] {
+    for (path, reason) in
+        [("no-such-file.csv", "No such file"), ("/dev", "neither a file nor a pipe")]
+    {
         let found = run(&registry, "CSV", &[Value::Str(path)]);
         assert!(found.len() == 1 && found[0].contains(reason), "{found:?}");
     }
@@ -170,7 +215,7 @@ fn a_confined_folder_opens_nothing_outside() {
     assert!(inside.open("../src/lib.rs").is_ok());
     for outside in ["../Cargo.toml", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")] {
         let error = inside.open(outside).err().map(|error| error.kind());
-        assert_eq!(error, Some(std::io::ErrorKind::PermissionDenied), "{outside}");
+        assert_eq!(error, Some(ErrorKind::PermissionDenied), "{outside}");
     }
 }
 

@@ -14,6 +14,9 @@ use crate::kernel::table::Table;
 use crate::link::Ring;
 use crate::packet::{Packet, Pool};
 
+/// The reason for which each app drops packets to an output without a link.
+pub(crate) const UNLINKED: &str = "unlinked";
+
 /// Shared by the apps of an engine. Reference counted, as apps restart.
 pub(crate) struct Common {
     pub pool: Pool,
@@ -125,7 +128,7 @@ impl Io {
     pub fn send(&mut self, output: usize, packet: Packet) {
         match self.outputs.get(output).and_then(Output::ring) {
             Some(ring) => ring.send(packet),
-            None => self.drop(packet, "unlinked"),
+            None => self.drop(packet, UNLINKED),
         }
     }
 

@@ -82,7 +82,7 @@ pub use declare::key_name;
 pub use fault::{ConfigError, Fault};
 pub use instance::Instance;
 pub(crate) use instance::{Status, contained};
-pub(crate) use io::{Common, Input, Output};
+pub(crate) use io::{Common, Input, Output, UNLINKED};
 pub use io::{Io, Ports, Start};
 pub use mac::{Mac, NoMac};
 pub use progress::{Progress, Reconfigured};

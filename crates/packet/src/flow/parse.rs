@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tidemill_diag::{Diagnostic, FileId, Span};
+use tidemill_diag::{Diagnostic, FileId, Span, given_up};
 use tidemill_stdx::hash::Map;
 
 use super::code::ast::Definition;
@@ -91,9 +91,7 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
             None => parser.recover(before),
         }
     }
-    let mut diagnostics = parser.found;
-    diagnostics.truncate(DIAGNOSTICS_MAX);
-    Parsed { items, diagnostics }
+    Parsed { items, diagnostics: parser.limited() }
 }
 
 /// The definition at `place` of a text, with the values of its parameters, and its errors.
@@ -104,7 +102,7 @@ pub fn parse_definition(
 ) -> (Option<Definition>, Vec<Diagnostic>) {
     let mut parser = Parser { values: Some(values), ..Parser::new(file, text, place) };
     let made = parser.definition();
-    (made, parser.found)
+    (made, parser.limited())
 }
 
 /// The value that `text` is; nothing if it is none.
@@ -172,6 +170,19 @@ impl Parser<'_> {
     /// Whether nothing more is to be found.
     pub(super) fn is_full(&self) -> bool {
         self.found.len() >= DIAGNOSTICS_MAX
+    }
+
+    /// The findings up to the limit. A last one says that there are more, or that the rest was not
+    /// read.
+    fn limited(mut self) -> Vec<Diagnostic> {
+        let left_out = match self.found.get(DIAGNOSTICS_MAX) {
+            Some(first) => Some(first.span),
+            None => (self.is_full() && self.kind() != &TokenKind::End)
+                .then(|| self.span_of(self.token())),
+        };
+        self.found.truncate(DIAGNOSTICS_MAX);
+        self.found.extend(left_out.map(|span| given_up(DIAGNOSTICS_MAX, span)));
+        self.found
     }
 
     pub(super) fn source(&self) -> &str {

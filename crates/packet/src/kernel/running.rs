@@ -11,7 +11,7 @@ use super::interpret::{Environment, Verdict, handle, interpret};
 use super::table::Table;
 use super::table::spec::TableSpec;
 use super::{Event, Handler, Kernel, Supply, WordKind};
-use crate::app::{Io, Progress, Start};
+use crate::app::{Io, Progress, Start, UNLINKED};
 use crate::packet::Packet;
 
 /// The built-in counters of a table: `TABLE_entries` and so on.
@@ -96,7 +96,7 @@ impl Running {
     /// keeps its value.
     pub fn become_another(&mut self, mut other: Running) {
         for (name, count) in self.counts() {
-            if name.strip_prefix("drop_") == Some("unlinked") {
+            if name.strip_prefix("drop_") == Some(UNLINKED) {
                 other.memory.words[other.kernel.words.len() + other.kernel.reasons.len()]
                     .set(count);
             } else if let Some(reason) = name.strip_prefix("drop_")
@@ -130,7 +130,7 @@ impl Running {
         let words = self.kernel.words.iter().zip(&self.memory.words);
         let own = words.filter(|(word, _)| word.kind == WordKind::Counter);
         let own = own.map(|(word, count)| (word.name.clone(), count.get()));
-        let reasons = self.kernel.reasons.iter().map(String::as_str).chain(["unlinked"]);
+        let reasons = self.kernel.reasons.iter().map(String::as_str).chain([UNLINKED]);
         let drops = reasons.zip(&self.memory.words[self.kernel.words.len()..]);
         let drops = drops.filter(|(_, count)| count.get() > 0);
         let drops = drops.map(|(why, count)| (format!("drop_{why}"), count.get()));

@@ -308,6 +308,7 @@ pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
         worker.machine.attention = true;
     }
     outside::note_over(worker, component, None);
+    outside::note_gone(worker, component);
     worker.machine.table.remove(component);
     worker.machine.counts.components.remove();
     let size = component.descriptor().size as usize;

@@ -76,7 +76,8 @@ impl Worker {
         outside.count = outside.count.wrapping_add(1).max(1);
         let name = Communication::new(place, outside.count);
         slot.set_target(name.0);
-        let line = Line { slot, component: component.id(), offered, is_noted: false };
+        let line =
+            Line { slot, component: component.id(), offered, is_noted: false, is_ending: false };
         outside.lines.insert(name, line);
         Ok(name)
     }
@@ -148,6 +149,14 @@ impl Worker {
     fn receive_now(&mut self, from: Communication, values: &mut Values) -> Received {
         let Some(line) = self.machine.outside.lines.get(from) else { return Received::Gone };
         let (slot, id) = (line.slot, line.component);
+        if line.is_ending {
+            let outside = &mut self.machine.outside;
+            return match (outside.faults.remove(&id), outside.ending.contains_key(&id)) {
+                (Some(why), _) => Received::Failed(why),
+                (None, true) => Received::Nothing,
+                (None, false) => Received::Gone,
+            };
+        }
         let channel = slot.channel();
         let has_failed = self.machine.table.get(id).is_none_or(ComponentRef::has_failed);
         if channel.0 == FAILED || channel.is_null() && has_failed {
@@ -172,12 +181,33 @@ impl Worker {
         Received::Message(u32::from(head))
     }
 
-    /// Ends the communication with a component, and terminates it.
+    /// Terminates a component, and ends the communication with it as soon as it is gone, which is
+    /// noted: [`receive`](Self::receive) returns why it has failed on the way, as in its FINALLY,
+    /// or that it is gone. It is to be [closed](Self::close) then.
+    pub fn end(&mut self, with: Communication) {
+        crew::visit(self, |worker| {
+            let Some(line) = worker.machine.outside.lines.get_mut(with) else { return };
+            let (slot, id) = (line.slot, line.component);
+            line.is_ending = true;
+            channel::finish(worker, slot, CLIENT_FINISHED);
+            match worker.machine.table.get(id) {
+                Some(component) => {
+                    worker.machine.outside.ending.insert(id, with);
+                    component::terminate(worker, component, ProcessRef::NULL);
+                }
+                None => worker.renote(with),
+            }
+        });
+    }
+
+    /// Ends the communication with a component, and terminates it. What happens to it afterwards is
+    /// not noted.
     pub fn close(&mut self, with: Communication) {
         crew::visit(self, |worker| {
             let Some(line) = worker.machine.outside.lines.remove(with) else { return };
             worker.machine.outside.free.push(with.place() as u32);
             worker.machine.outside.faults.remove(&line.component);
+            worker.machine.outside.ending.remove(&line.component);
             channel::finish(worker, line.slot, CLIENT_FINISHED);
             worker.memory.give(line.slot.0.cast(), size_of::<Slot>());
             if let Some(component) = worker.machine.table.get(line.component) {

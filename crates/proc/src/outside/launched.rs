@@ -22,6 +22,17 @@ pub(crate) fn note_over(worker: &mut Worker, component: ComponentRef, fault: Opt
     }
 }
 
+/// Notes for the embedder that a component which it has [ended](Worker::end) is gone.
+pub(crate) fn note_gone(worker: &mut Worker, component: ComponentRef) {
+    let ending = &mut worker.machine.outside.ending;
+    if ending.is_empty() {
+        return;
+    }
+    if let Some(name) = ending.remove(&component.id()) {
+        worker.renote(name);
+    }
+}
+
 /// The component at the top of a tree.
 pub(super) fn top(mut component: ComponentRef) -> ComponentRef {
     while let Some(owner) = component.owner().some() {

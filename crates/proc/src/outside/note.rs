@@ -55,6 +55,10 @@ pub(crate) fn note_fault(worker: &mut Worker, component: ComponentRef, fault: &F
     let is_entry = component.id() == worker.machine.entry;
     if is_launched(worker, component) {
         note_over(worker, component, Some(fault.message.clone()));
+    } else if let Some(&name) = worker.machine.outside.ending.get(&component.id()) {
+        let why = worker.machine.outside.faults.entry(component.id());
+        why.or_insert_with(|| fault.message.clone());
+        worker.renote(name);
     } else if component.owner().is_null() && !is_entry && !component.is_terminating() {
         let why = worker.machine.outside.faults.entry(component.id());
         why.or_insert_with(|| fault.message.clone());
@@ -70,6 +74,7 @@ pub(crate) fn serves_embedder(process: ProcessRef) -> bool {
 pub(crate) fn components(worker: &Worker) -> Vec<ComponentRef> {
     let table = &worker.machine.table;
     let spoken_to = worker.machine.outside.lines.iter();
+    let spoken_to = spoken_to.filter(|(_, line)| !line.is_ending);
     let known: Vec<ComponentRef> =
         spoken_to.filter_map(|(_, line)| table.get(line.component)).collect();
     let is_left = |component: &ComponentRef| {

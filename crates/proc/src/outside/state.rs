@@ -16,6 +16,8 @@ pub(crate) struct Line {
     /// Which of the interfaces that its type offers.
     pub(crate) offered: u32,
     pub(crate) is_noted: bool,
+    /// The embedder has ended it.
+    pub(crate) is_ending: bool,
 }
 
 /// The end of a component that was [launched](crate::Worker::launch).
@@ -36,6 +38,8 @@ pub(crate) struct Outside {
     /// The number of lines opened so far.
     pub(crate) count: u32,
     pub(crate) noted: VecDeque<Communication>,
+    /// Components that the embedder has ended and that are not gone yet.
+    pub(crate) ending: OrderedMap<ComponentId, Communication>,
     /// Why components have failed, until the embedder takes it.
     pub(crate) faults: OrderedMap<ComponentId, String>,
     /// Components have been launched: they live on this loop.

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tidemill_proc::console::Sink;
+use tidemill_relation::json::JsonWriter;
 
+use crate::console::Form;
 use crate::journal::SharedJournal;
 
 /// Signals a write failure.
@@ -31,11 +33,16 @@ impl Tap {
     pub(crate) fn new(to: SharedJournal, bell: Bell) -> Tap {
         Tap { to, bell }
     }
+
+    fn form(&self) -> Form {
+        self.to.get().console.form()
+    }
 }
 
-/// The sink of one of several nodes: writes whole lines, prefixed by the name of the node.
-pub(crate) struct Named {
-    name: String,
+/// The sink of a node that writes whole lines: with the name of the node if there are several, and
+/// as an object each if the data of the run is JSON.
+struct WholeLines {
+    name: Option<String>,
     line: Vec<u8>,
     to: Tap,
 }
@@ -43,20 +50,44 @@ pub(crate) struct Named {
 /// The maximum length of a line; longer ones are split.
 const LINE_BYTES_MAX: usize = 1 << 16;
 
-impl Named {
-    pub(crate) fn new(name: String, to: Tap) -> Named {
-        Named { name, line: Vec::new(), to }
+/// The sink of a node, of that name if there are several.
+pub(crate) fn sink(name: Option<String>, to: Tap) -> Box<dyn Sink> {
+    if name.is_none() && to.form() == Form::Text {
+        return Box::new(to);
     }
+    Box::new(WholeLines { name, line: Vec::new(), to })
+}
 
+impl WholeLines {
     fn end_line(&mut self) {
-        let mut whole = format!("{}: ", self.name).into_bytes();
-        whole.append(&mut self.line);
+        let mut whole = match self.to.form() {
+            Form::Text => {
+                let name = self.name.iter().flat_map(|name| [name.as_str(), ": "]);
+                let mut whole: Vec<u8> = name.flat_map(str::bytes).collect();
+                whole.append(&mut self.line);
+                whole
+            }
+            Form::Json => self.object().into_bytes(),
+        };
+        self.line.clear();
         whole.push(b'\n');
         self.to.write(&whole);
     }
+
+    /// The line as an object. Bytes that are no UTF-8 are replaced.
+    fn object(&self) -> String {
+        let mut json = JsonWriter::new();
+        json.object(|json| {
+            if let Some(name) = &self.name {
+                json.key("node").string(name);
+            }
+            json.key("line").string(&String::from_utf8_lossy(&self.line));
+        });
+        json.finish()
+    }
 }
 
-impl Sink for Named {
+impl Sink for WholeLines {
     fn write(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             match byte {
@@ -70,7 +101,7 @@ impl Sink for Named {
     }
 }
 
-impl Drop for Named {
+impl Drop for WholeLines {
     fn drop(&mut self) {
         if !self.line.is_empty() {
             self.end_line();
@@ -92,6 +123,41 @@ impl Sink for Tap {
                 // Relaxed: the flag publishes no other data.
                 Bell::Flag(flag) => flag.store(true, Ordering::Relaxed),
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::Console;
+    use crate::journal::Journal;
+    use crate::tape::Tape;
+
+    #[test]
+    fn lines_are_whole_and_say_what_they_are() {
+        let named = || Some("n1:1".to_owned());
+        let cases = [
+            (Form::Text, None, "a \u{fffd}\"\nb"),
+            (Form::Text, named(), "n1:1: a \u{fffd}\"\nn1:1: b\n"),
+            (Form::Json, None, "{\"line\":\"a \u{fffd}\\\"\"}\n{\"line\":\"b\"}\n"),
+            (
+                Form::Json,
+                named(),
+                "{\"node\":\"n1:1\",\"line\":\"a \u{fffd}\\\"\"}\n\
+                 {\"node\":\"n1:1\",\"line\":\"b\"}\n",
+            ),
+        ];
+        for (form, name, expected) in cases {
+            let (data, notes) = (Tape::default(), Tape::default());
+            let console = Console::new(form, Box::new(data.clone()), Box::new(notes));
+            let journal = SharedJournal::new(Journal::new(console));
+            let mut sink = sink(name, Tap::new(journal, Bell::Flag(Arc::default())));
+            for piece in [&b"a "[..], b"\xff\"", b"\nb"] {
+                sink.write(piece);
+            }
+            drop(sink);
+            assert_eq!(data.text(), expected);
         }
     }
 }

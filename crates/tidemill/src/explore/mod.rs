@@ -110,7 +110,10 @@ impl Explorer {
     /// Adds the actions of a script; returns diagnostics for those that do not fit the program and
     /// its nodes, or cannot be explored.
     pub fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
-        let (cues, mut found) = bind(script, sources, self.rules.plan(), &self.identities);
+        // A search has rules only.
+        let nothing = |_| None;
+        let program = (self.rules.plan(), &nothing as &dyn Fn(_) -> _);
+        let (cues, mut found) = bind(script, sources, program, &self.identities);
         let refused = script.actions.iter().filter(|action| !is_explored(&action.what));
         found.extend(refused.map(|action| {
             let message = "a search knows no such action: it knows inject, fact, crash and end";

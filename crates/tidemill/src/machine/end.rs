@@ -1,6 +1,7 @@
 //! The end of a run: ends what is left of each node, and sums up the results.
 
 use tidemill_event::Loop;
+use tidemill_proc::console::{Console, Lines};
 
 use super::Machine;
 use crate::borders;
@@ -79,6 +80,8 @@ pub(super) fn clear(machine: &mut Machine, events: &mut Loop<Machine>) {
     borders::flows::clear(machine);
     let worker = machine.node.runner.worker();
     worker.clear();
+    // Ends the last line.
+    *worker.console() = Console::new(Box::new(()), Lines::Together);
     // Drops their pending requests.
     while let Some(request) = worker.take_request() {
         worker.reuse(request.values);

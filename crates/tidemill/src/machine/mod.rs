@@ -134,6 +134,8 @@ pub(crate) struct Machine {
     pub(crate) has: Has,
     /// It accepts no new work.
     pub(crate) is_ending: bool,
+    /// Its clock is that of captures, which are its only input, and nothing else ends it for sure.
+    pub(crate) ends_after_captures: bool,
 }
 
 impl Machine {
@@ -170,6 +172,7 @@ impl Machine {
             flush_is_set: false,
             has,
             is_ending: false,
+            ends_after_captures: false,
         })
     }
 

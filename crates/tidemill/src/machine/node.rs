@@ -35,6 +35,8 @@ pub(crate) struct Node {
     pub(crate) borders: Borders,
     /// Its main part has ended.
     pub(crate) is_over: bool,
+    /// The captures that it reads have ended, and their packets have arrived.
+    pub(crate) has_read_captures: bool,
     /// The result of its entry component, once the run is over; `None` if it was stopped.
     pub(crate) how: Option<Ended>,
 }
@@ -49,6 +51,7 @@ impl Node {
             driver: Driver::new(Engine::new(engine::Options::default())),
             borders: Borders::default(),
             is_over: false,
+            has_read_captures: false,
             how: None,
         }
     }

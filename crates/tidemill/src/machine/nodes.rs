@@ -224,6 +224,9 @@ pub(crate) fn drain(machine: &mut Machine, events: &mut Loop<Machine>) {
     let end = events.now() + DRAIN_MAX;
     events.every(DRAINED_EVERY, move |machine: &mut Machine, events, _| {
         let is_drained = machine.fleet.is_drained() && machine.borders_are_idle();
+        // Time costs nothing there, and an entry component may wait for it.
+        let awaits_entry = machine.ends_after_captures && machine.has.entry;
+        let is_drained = is_drained && (!awaits_entry || machine.all_are_over());
         let is_drained = others::is_drained(machine, is_drained);
         if !is_drained && events.now() >= end {
             say!(Warn, "fleet", "ends with work left or tuples not delivered");

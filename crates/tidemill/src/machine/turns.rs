@@ -69,11 +69,19 @@ impl Machine {
         Some(result)
     }
 
-    /// Whether there are live nodes, and the main parts of all of them have ended.
+    /// Whether the main parts of all nodes have ended.
     pub(super) fn all_are_over(&self) -> bool {
+        self.all_nodes(|node| node.is_over)
+    }
+
+    /// Whether there are live nodes, and all of them are so.
+    pub(super) fn all_nodes(&self, is_so: impl Fn(&Node) -> bool) -> bool {
+        if !self.has_scopes() {
+            return is_so(&self.node);
+        }
         let others = self.others.slots.iter().skip(1).filter_map(|slot| slot.node.as_ref());
         let current = (self.others.current > 0).then_some(&self.node);
         let mut living = others.chain(current).peekable();
-        living.peek().is_some() && living.all(|node| node.is_over)
+        living.peek().is_some() && living.all(|node| is_so(node))
     }
 }

@@ -22,6 +22,10 @@ use crate::properties::{Moment, Properties};
 /// The maximum time that data is buffered.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
 
+/// The capture time after the last packet in which an entry component may end: more than time-outs
+/// of flows and windows of rules usually last.
+const AFTER_CAPTURES: Duration = Duration::from_secs(600);
+
 impl fleet::World for Machine {
     fn fleet(&mut self) -> &mut Fleet {
         &mut self.fleet
@@ -139,7 +143,11 @@ impl drive::World for Machine {
         packets.move_on = rest == Rest::Busy;
         let is_held = self.node.borders.hold_packets();
         let is_over = rest == Rest::Finished && !self.node.driver.engine.is_preparing();
-        if is_over && !self.has.entry && !is_held && self.flows_are_over(events) {
+        let is_over = is_over && !is_held;
+        if is_over && self.has.entry && self.ends_after_captures {
+            self.captures_ended(events);
+        }
+        if is_over && !self.has.entry && self.flows_are_over(events) {
             self.main_part_ended(events);
         }
     }
@@ -156,6 +164,16 @@ impl Machine {
         match self.has.nodes {
             true => nodes::drain(self, events),
             false => events.stop(),
+        }
+    }
+
+    /// A node has read its captures, beside which it has no input. If that is so of all nodes, the
+    /// run ends in order after a while, as time costs nothing: timers may fire until then, and the
+    /// entry component may end.
+    fn captures_ended(&mut self, events: &mut Loop<Machine>) {
+        let had_read = std::mem::replace(&mut self.node.has_read_captures, true);
+        if !had_read && self.all_nodes(|node| node.has_read_captures || node.is_over) {
+            events.timer(events.now() + AFTER_CAPTURES, nodes::drain);
         }
     }
 

@@ -1,8 +1,10 @@
 //! Programs with captures as input: if they have no other input, time is that of the captures.
 
+use std::path::Path;
+
 use tidemill_apps::pcap_reader::first_time_ns;
 use tidemill_cl::system::System;
-use tidemill_event::Time;
+use tidemill_event::{Input, Time};
 use tidemill_packet::app::Value;
 use tidemill_packet::engine::CaptureTime;
 use tidemill_packet::graph::{AppSpec, Graph};
@@ -51,6 +53,18 @@ pub(super) fn captures(
 /// Whether a graph reads captures.
 pub(super) fn has_readers(graph: &Graph) -> bool {
     graph.apps.iter().any(|app| app.kind.name == READER)
+}
+
+/// Why a graph cannot be simulated: an app reads what comes as it is written.
+pub(crate) fn live_capture(graph: &Graph) -> Option<String> {
+    let mut readers = graph.apps.iter().filter(|app| app.kind.name == READER);
+    readers.find_map(|app| match app.config.get("file") {
+        Some(Value::Text(file)) if Input::is_live_at(Path::new(file)) => Some(format!(
+            "app `{}` reads a pipe, `{file}`, which a simulation cannot repeat: write it to a file",
+            app.name
+        )),
+        _ => None,
+    })
 }
 
 /// The time of the first packet of the captures of a graph.

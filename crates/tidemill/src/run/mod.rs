@@ -16,7 +16,8 @@
 //! data cannot be written, and with its *main part*: the entry component, or, without one, the
 //! packet graph, when all its sources are done and its links empty. Nodes of rules by themselves,
 //! and with components that only stages use, run until they are stopped. When the main part ends,
-//! nodes complete their pending work.
+//! nodes complete their pending work. In capture time, nothing comes any more after the captures:
+//! the run ends some minutes of that time later, even if the entry component does not.
 //!
 //! | part | holds |
 //! |---|---|
@@ -52,8 +53,8 @@ use tidemill_proc::program::Executable;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-pub(crate) use captures::first_ns;
 use captures::{Captures, captures, has_readers};
+pub(crate) use captures::{first_ns, live_capture};
 pub use options::{
     Clock, ComponentOptions, DRAIN_MAX, Engine, EngineKind, Exposed, Exposure, Input, Listen,
     NodeOptions, PacketOptions, RunOptions,
@@ -63,7 +64,7 @@ pub use report::{ComponentsEnded, PacketsEnded, Report};
 use crate::borders;
 use crate::borders::files::Existing;
 use crate::borders::sinks::Sinks;
-use crate::components::output::{Bell, Named, Tap};
+use crate::components::output::{self, Bell, Tap};
 use crate::components::watchdog::Watchdog;
 use crate::console::Console;
 use crate::control::{self, Server};
@@ -184,6 +185,8 @@ impl Prepared {
             }
         };
         machine.sinks = sinks;
+        machine.ends_after_captures =
+            captures.is_some() && options.clock == Clock::Own && options.end_ns.is_none();
         let watches = source.as_ref().is_some_and(|source| source.files.is_some());
         machine.source = source;
         let has_more = has.packets || has_files;
@@ -214,7 +217,7 @@ fn of_one_node(
     host: &mut dyn Host,
 ) -> Result<Machine, Error> {
     let program = parts.components.take().unwrap_or_else(Executable::empty);
-    let outputs = Outputs::of(Box::new(output), &journal, String::new());
+    let outputs = Outputs::of(output::sink(None, output), &journal, String::new());
     let seeds = Seeds::of(options.seed, host)?;
     let engine = components::engine(program, &mut options.components, seeds, outputs)?;
     let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
@@ -237,7 +240,7 @@ fn maker(
         seed: options.seed,
         captures,
         registry: options.registry.clone(),
-        output: Rc::new(move |name| Box::new(Named::new(name, output()))),
+        output: Rc::new(move |name| output::sink(Some(name), output())),
         names: true,
         existing: Existing::Kept,
         disks: None,

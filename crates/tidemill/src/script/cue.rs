@@ -103,14 +103,15 @@ impl CueAction {
     }
 }
 
-/// Binds a script to a program and its nodes. Reports all that does not fit.
+/// Binds a script to a program and its nodes. Reports all that does not fit; `filled` names the
+/// relations that something else alone fills.
 pub fn bind(
     script: &Script,
     sources: &Sources,
-    plan: &Plan,
+    (plan, filled): (&Plan, &dyn Fn(RelationId) -> Option<String>),
     nodes: &[Identity],
 ) -> (Vec<Cue>, Vec<Diagnostic>) {
-    let binding = Binding { sources, plan, nodes };
+    let binding = Binding { sources, plan, filled, nodes };
     let mut cues = Vec::with_capacity(script.actions.len());
     let mut diagnostics = Vec::new();
     for action in &script.actions {
@@ -125,6 +126,7 @@ pub fn bind(
 struct Binding<'s> {
     sources: &'s Sources,
     plan: &'s Plan,
+    filled: &'s dyn Fn(RelationId) -> Option<String>,
     nodes: &'s [Identity],
 }
 
@@ -134,7 +136,10 @@ impl Binding<'_> {
             ActionKind::Put(nodes, tuple) => {
                 let put = |node: &Identity, pattern: Pattern| {
                     let (relation, columns) = tuples::bind(self.plan, &pattern, node)?;
-                    Ok((node.index, relation, columns))
+                    match (self.filled)(relation) {
+                        Some(name) => Err(Unsuited::System { name }),
+                        None => Ok((node.index, relation, columns)),
+                    }
                 };
                 CueAction::Put(self.each(nodes, tuple, put)?)
             }
@@ -278,7 +283,7 @@ mod tests {
         let file = sources.add("t.sim", text);
         let (script, errors) = parse(file, text);
         assert!(errors.is_empty(), "{errors:?}");
-        let (cues, errors) = bind(&script, &sources, &plan, &nodes);
+        let (cues, errors) = bind(&script, &sources, (&plan, &|_| None), &nodes);
         (cues, errors.iter().map(|one| sources.render(one)).collect())
     }
 

@@ -160,7 +160,7 @@ at 8 end
         let file = sources.add("t.sim", text);
         let (script, errors) = parse(file, text);
         assert!(errors.is_empty(), "{errors:?}");
-        let (cues, errors) = bind(&script, &sources, &plan, &nodes);
+        let (cues, errors) = bind(&script, &sources, (&plan, &|_| None), &nodes);
         assert!(errors.is_empty(), "{errors:?}");
         let printed: Vec<String> = cues.iter().flat_map(|cue| lines(cue, &plan)).collect();
         assert_eq!(printed, text.lines().collect::<Vec<_>>());

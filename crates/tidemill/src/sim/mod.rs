@@ -67,7 +67,7 @@ use crate::machine::parts::{Compiled, Has, Parts};
 use crate::machine::share::Share;
 use crate::program::Program;
 use crate::properties::PropertyRules;
-use crate::run::{ComponentOptions, Engine, Report};
+use crate::run::{self, ComponentOptions, Engine, Report};
 use crate::script::{Cue, Script, bind, lines};
 use crate::switch::Plug;
 use crate::unsettled;
@@ -124,9 +124,12 @@ impl Simulation {
         let mut compiled = Compiled::new(program, &making, components.engine)?;
         let plugs = devices::replace(&mut compiled.parts.graph, &options.devices);
         let plugs = plugs.map_err(Error::Options)?;
+        let live = compiled.parts.graph.as_ref().and_then(run::live_capture);
+        live.map_or(Ok(()), |why| Err(Error::Options(why)))?;
         let has = compiled.has();
         let idle = || Rules::new(OfRules::default());
         let mut rules = compiled.rules.map_or_else(idle, Ok).map_err(Error::program)?;
+        rules.refuse_pipes();
         let properties = properties(&mut rules, options.components == Engine::Interpreter);
         let properties = properties.map_err(Error::program)?;
         settle::table(&rules).into_iter().for_each(|table| rules.cross(table));
@@ -138,8 +141,9 @@ impl Simulation {
     /// Adds the actions of a script; returns diagnostics for those that do not fit the program and
     /// its nodes.
     pub fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
-        let plan = self.rules.plan();
-        let (cues, mut diagnostics) = bind(script, sources, plan, &self.identities);
+        let filled = |relation| self.parts.borders.fills(relation);
+        let program = (self.rules.plan(), &filled as &dyn Fn(_) -> _);
+        let (cues, mut diagnostics) = bind(script, sources, program, &self.identities);
         self.cues = self.cues.iter().cloned().chain(cues).collect();
         let ends = self.options.end_ns.into_iter().chain(script.end_ns());
         let end = ends.min().unwrap_or(u64::MAX);

@@ -18,7 +18,7 @@ use super::{devices, drawn, end, life, roll, settle, stage, vigil};
 use crate::borders;
 use crate::borders::files::Existing;
 use crate::borders::sinks::Sinks;
-use crate::components::output::{Bell, Named, Tap};
+use crate::components::output::{self, Bell, Tap};
 use crate::console::Console;
 use crate::error::Error;
 use crate::journal::{Journal, SharedJournal};
@@ -297,10 +297,7 @@ fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<Atomic
         registry: machine.registry.clone(),
         output: Rc::new(move |name| {
             let tap = Tap::new(journal.clone(), Bell::Flag(stop.clone()));
-            match are_several {
-                true => Box::new(Named::new(name, tap)),
-                false => Box::new(tap),
-            }
+            output::sink(are_several.then_some(name), tap)
         }),
         names: are_several,
         existing: Existing::Replaced,

@@ -6,14 +6,14 @@ use std::time::Duration;
 use tidemill_overlog::absent::{Known, KnownTable, Rules, Wanted, WhyNot};
 use tidemill_overlog::fleet::{Fleet, NodeId};
 use tidemill_overlog::node::Named;
-use tidemill_overlog::program::Written;
 use tidemill_relation::expr::Param;
 use tidemill_relation::text::{Pattern, Term, parse_pattern};
 use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::hash::Set;
 use tidemill_stdx::sorted::SortedMap;
 
-use super::asked::{NODES_MAX, WhyError, text as column_text};
+use super::asked::NODES_MAX;
+use super::written::{self, WhyError, column_text};
 use crate::ask::{AskError, Asker};
 use crate::tuples::Parameters;
 
@@ -43,11 +43,8 @@ pub fn why_not(
 ) -> Result<WhyNotAnswer, WhyError> {
     let pattern = parse_pattern(text).map_err(WhyError::Text)?;
     let mut first = reach(address).map_err(WhyError::Ask)?;
-    let rules = rules(&mut first, timeout).map_err(WhyError::Ask)?;
-    let rules = Rules::read(&rules).map_err(WhyError::Rules)?;
-    rules
-        .find(&pattern.name)
-        .map_err(|similar| WhyError::NoRelation(pattern.name.clone(), similar))?;
+    let rules = written::rules(&mut first, timeout)?;
+    written::check(&rules, &pattern.name, pattern.terms.len())?;
     let wanted = wanted(&pattern, |_| Value::Str(address));
     let names: Vec<String> = rules.reads(&pattern.name).into_iter().collect();
     let is_spread = rules.is_spread(&pattern.name);
@@ -74,24 +71,6 @@ pub fn why_not(
     }
     let mut known = Known::new(rows.tables(), Arc::default());
     Ok(WhyNotAnswer { why_not: rules.why_not(&mut known, wanted), silent })
-}
-
-/// The rules of a node, in the order of their places.
-fn rules(asker: &mut Asker, timeout: Duration) -> Result<Vec<Written>, AskError> {
-    let rows = asker.ask("sys::source", timeout)?.rows;
-    let written = |row: &Vec<OwnedValue>| {
-        let (name, place, text) =
-            (column_text(row, 1)?, column_text(row, 2)?, column_text(row, 3)?);
-        Some(Written { name, place, text })
-    };
-    let mut written: Vec<Written> = rows.iter().filter_map(written).collect();
-    written.sort_by_cached_key(|it| {
-        let mut parts = it.place.rsplitn(3, ':');
-        let mut number = || parts.next().and_then(|it| it.parse::<u32>().ok());
-        let (column, line) = (number(), number());
-        (parts.next().map(str::to_owned), line, column)
-    });
-    Ok(written)
 }
 
 /// The columns of a pattern, with the values of parameters at its node.

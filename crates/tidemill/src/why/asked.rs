@@ -7,57 +7,22 @@
 //! ```
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 use std::time::Duration;
 
-use tidemill_overlog::absent::RulesError;
 use tidemill_overlog::node::{Execution, Named, Receipt};
 use tidemill_relation::plan::Rule;
-use tidemill_relation::text::{TextError, parse_tuple};
+use tidemill_relation::text::parse_tuple;
 use tidemill_relation::tuple_id::Naming;
 use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::hash::{Map, Set};
 
 use super::account::Account;
 use super::tree::Why;
+use super::written::{self, WhyError, column_text as text};
 use crate::ask::{AskError, Asker, Rows};
 
 /// The maximum number of nodes queried.
 pub(super) const NODES_MAX: usize = 32;
-
-/// Why a tuple cannot be explained.
-#[derive(Debug)]
-pub enum WhyError {
-    /// The text is not a tuple.
-    Text(TextError),
-    /// The node does not answer.
-    Ask(AskError),
-    /// The rules of the node do not parse.
-    Rules(RulesError),
-    /// The node has not recorded the tuple.
-    Unknown,
-    /// The relation is unknown to the node's program; with a similar one.
-    NoRelation(String, Option<String>),
-}
-
-impl fmt::Display for WhyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            WhyError::Text(error) => write!(f, "this is no tuple: {error}"),
-            WhyError::Ask(error) => error.fmt(f),
-            WhyError::Rules(error) => error.fmt(f),
-            WhyError::NoRelation(name, similar) => {
-                write!(f, "the program has no relation `{name}`")?;
-                similar.iter().try_for_each(|it| write!(f, "; is `{it}` meant?"))
-            }
-            WhyError::Unknown => f.write_str(
-                "nothing is recorded of this tuple: only what `trace` names is, and what is new",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for WhyError {}
 
 /// The explanation by a running system.
 #[derive(Debug)]
@@ -80,14 +45,20 @@ pub fn why(
 ) -> Result<WhyAnswer, WhyError> {
     let (name, columns) = parse_tuple(text).map_err(WhyError::Text)?;
     let id = Naming::new(&name).id(columns.iter().map(OwnedValue::get));
-    let first = reach(address).map_err(WhyError::Ask)?;
-    let mut records = vec![Record::of(first, address, timeout).map_err(WhyError::Ask)?];
+    let mut first = reach(address).map_err(WhyError::Ask)?;
+    let rules = written::rules(&mut first, timeout)?;
+    // A tuple that is recorded is explained all the same: rules need not mention a watched event.
+    let mut unfit = written::check(&rules, &name, columns.len()).err();
+    let mut or_unfit = |error: WhyError| unfit.take().unwrap_or(error);
+    let first = Record::of(first, address, timeout);
+    let mut records = vec![first.map_err(|error| or_unfit(WhyError::Ask(error)))?];
     let (mut asked, mut silent) = (Set::default(), Vec::new());
     asked.insert(records[0].node.clone());
     loop {
         let account = account(&records, id);
-        let node = account.find_node(&records[0].node).ok_or(WhyError::Unknown)?;
-        let tuple = account.find_tuple(id).ok_or(WhyError::Unknown)?;
+        let node = account.find_node(&records[0].node);
+        let node = node.ok_or_else(|| or_unfit(WhyError::Unknown))?;
+        let tuple = account.find_tuple(id).ok_or_else(|| or_unfit(WhyError::Unknown))?;
         let why = Why::new(&account, node, tuple, account.now());
         let strangers = why.strangers().filter(|node| !asked.contains(*node));
         let strangers: Vec<String> = strangers.map(str::to_owned).collect();
@@ -161,11 +132,6 @@ impl Record {
         let is_row = self.is_row(id);
         Named { id, relation, is_part, is_row, holder: None, columns }
     }
-}
-
-/// The text in a column of a row.
-pub(super) fn text(row: &[OwnedValue], column: usize) -> Option<String> {
-    Some(row.get(column)?.get().as_str()?.to_owned())
 }
 
 fn int(row: &[OwnedValue], column: usize) -> Option<i64> {

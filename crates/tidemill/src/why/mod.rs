@@ -12,6 +12,7 @@ mod global;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod written;
 
 use tidemill_overlog::absent::WhyNot;
 use tidemill_overlog::fleet::{Fleet, NodeId};
@@ -23,9 +24,10 @@ use tidemill_relation::tuple_id::Naming;
 
 pub use absent::{WhyNotAnswer, why_not};
 pub(crate) use account::{Account, Life};
-pub use asked::{WhyAnswer, WhyError, why};
+pub use asked::{WhyAnswer, why};
 pub(crate) use global::GlobalObserver;
 pub use tree::Why;
+pub use written::WhyError;
 
 /// The observations up to the first violation, or overdue row.
 #[derive(Debug, Default)]

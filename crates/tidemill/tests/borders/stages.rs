@@ -208,6 +208,36 @@ fn instances_end_with_their_rows_when_they_have_done_all() {
     assert_eq!(ran.count("cl:Adder/instances"), 3);
 }
 
+/// The fault is after the row was deleted and the instance forgotten, so that its key has another
+/// instance already.
+#[test]
+fn an_instance_that_fails_in_its_finally_is_reported_to_rules() {
+    let components = ADDER.replace("FINALLY WRITE", "FINALLY ASSERT(sum # 3, 5); WRITE");
+    let rules = "
+        materialize(add, infinity, infinity, keys(2)).
+        stage(\"cl:Adder\", add, added, keys(2)).
+        add(@NODE, \"a\", 3).
+        add(@NODE, \"b\", 7).
+        d1 delete add(@N, Key, X) :- periodic(@N, E, 0.05, 1), add(@N, Key, X).
+        a1 add(@N, \"a\", 4) :- removed(@N).
+        r1 removed(@N) :- periodic(@N, E, 0.06, 1).
+        f1 failed(@N, Component, Key, Why) :- stage::fault(@N, Component, Key, Why).
+        watchmod(failed, \"c\").
+        watchmod(added, \"c\").";
+    for engine in [Engine::Native, Engine::Interpreter] {
+        let mut options = options();
+        options.components.engine = engine;
+        let ran = run_with(rules, &components, (options, seconds(0.4)));
+        let failed = "\"Adder\", \"a\", \"assertion failed with code 5\")";
+        assert!(ran.has(failed) && ran.has("\"a\", 4)"), "{}", ran.data);
+        assert!(ran.has("sum7") && !ran.has("sum3"), "{}", ran.data);
+        let counts = ["in", "out", "instances", "faults", "lost"];
+        assert_eq!(counts.map(|it| ran.count(&format!("cl:Adder/{it}"))), [3, 3, 3, 1, 0]);
+        let components = ran.report.components.expect("components");
+        assert_eq!(components.counts.components.alive, 0);
+    }
+}
+
 #[test]
 fn inputs_wait_up_to_a_limit_and_the_rest_is_counted() {
     let components = "

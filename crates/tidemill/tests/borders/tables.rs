@@ -63,6 +63,24 @@ fn sim(rules: &str, graph: &str, script: &str) -> (String, String, Report) {
     (data.text(), notes.text(), report)
 }
 
+#[test]
+fn a_script_does_not_write_what_a_kernel_fills() {
+    let rules = "watchmod(gate::seen, \"id\"). watchmod(gate::blocked, \"id\").";
+    let program = load(rules, &graph(std::iter::once(1), ""));
+    let mut simulation = Simulation::new(program, SimOptions::default()).expect("it can");
+    let mut sources = Sources::new();
+    let text = "at 1 inject 0 gate::blocked(NODE, b\"\\x0a\\x00\\x00\\x01\", 1)\n\
+                at 2 inject 0 gate::seen(NODE, b\"\\x0a\\x00\\x00\\x01\", 1)\n\
+                at 3 fact * gate::seen(NODE, b\"\\x0a\\x00\\x00\\x01\", 1)\n";
+    let file = sources.add("a.sim", text);
+    let (script, errors) = parse(file, text);
+    assert!(errors.is_empty(), "{errors:?}");
+    let unsuited = simulation.script(&script, &sources);
+    let unsuited: String = unsuited.iter().map(|one| sources.render(one)).collect();
+    let why = "error[script-tuple]: `gate::seen` is a table of the system, which alone writes it";
+    assert_eq!(unsuited, format!("a.sim:2:15: {why}\na.sim:3:13: {why}\n"));
+}
+
 /// A counter of an app.
 fn count(report: &Report, app: &str, counter: &str) -> u64 {
     let packets = report.packets.as_ref().expect("a graph");

@@ -42,7 +42,7 @@ fn read(input: &[u8], sources: &mut Sources) -> (Vec<Cue>, Vec<Diagnostic>) {
     let text = String::from_utf8_lossy(input);
     let file = sources.add("s.sim", text.clone());
     let (script, mut found) = parse(file, &text);
-    let (cues, more) = bind(&script, sources, &LOADED.plan, &nodes());
+    let (cues, more) = bind(&script, sources, (&LOADED.plan, &|_| None), &nodes());
     found.extend(more);
     (cues, found)
 }

@@ -5,7 +5,7 @@ use tidemill_diag::Span;
 use super::ast::{Expr, Statement, Word};
 use super::lower::{Lower, STEPS_MAX};
 use super::names::{Known, Meaning, Type};
-use crate::app::Direction;
+use crate::app::{Direction, UNLINKED};
 use crate::kernel::BlockId;
 
 impl Lower<'_> {
@@ -104,6 +104,10 @@ impl Lower<'_> {
                 if !self.needs_packet(reason.span) {
                     self.build.take();
                     return true;
+                }
+                if reason.text == UNLINKED {
+                    let message = format!("`drop_{UNLINKED}` is counted of each app");
+                    self.error("duplicate-name", reason.span, message, "choose another reason");
                 }
                 let reason = self.reason(&reason.text);
                 self.build.drop(reason);

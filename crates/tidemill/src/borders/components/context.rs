@@ -120,7 +120,13 @@ impl StageContext<'_> {
         self.instances.get(name).is_some_and(|instance| instance.is_at_work)
     }
 
+    /// Ends an instance. It stays until it is gone, as its FINALLY may fail.
     fn end(&mut self, name: Communication) {
+        self.machine.node.runner.worker().end(name);
+    }
+
+    /// An instance that was ended is gone.
+    pub(super) fn gone(&mut self, name: Communication) {
         self.instances.remove(name);
         self.machine.node.runner.worker().close(name);
     }
@@ -138,9 +144,9 @@ impl StageContext<'_> {
             return;
         }
         self.stage.forget(name, key);
-        match instance.is_idle() {
-            true => self.end(name),
-            false => instance.is_ending = true,
+        instance.is_ending = true;
+        if instance.is_idle() {
+            self.end(name);
         }
     }
 

@@ -10,7 +10,8 @@
 //! taken while few events of the node wait; otherwise it stays with the instance, which blocks when
 //! it cannot send.
 //!
-//! An instance that fails loses its current input; the next input makes a new instance.
+//! An instance that fails loses its current input; the next input makes a new instance. One whose
+//! row was deleted stays known until it is gone, as its FINALLY may fail.
 
 mod border;
 mod check;
@@ -196,7 +197,10 @@ fn receive(
             }
             Received::Ended => {}
             Received::Failed(why) => context.fault(events, from, &why, scratch),
-            Received::Gone => return true,
+            Received::Gone => {
+                context.gone(from);
+                return true;
+            }
         }
     }
 }

@@ -5,23 +5,38 @@
 //! propagated through the statements: states are joined where control flow meets, and loops are
 //! iterated to a fixed point. A party without known states is not followed: calls of procedures
 //! that communicate, and other processes while the monitor is not held, make a party unknown.
+//!
+//! The time is nearly proportional to the size of a routine and of its protocols: states are sets
+//! of bits (`states`), branches share what they do not change (`known`), and the states before a
+//! message are found once for each interface (`followers`).
 
-use tidemill_diag::{Diagnostic, Span};
+mod followers;
+mod known;
+mod states;
+
+use std::ops::Range;
+
+use tidemill_diag::{Diagnostic, MORE_FINDINGS, Span};
 use tidemill_stdx::id::{Id, IdVec};
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
+
+use followers::{Again, Followers};
+use known::Facts;
+use states::States;
 
 use crate::check::checker::Checker;
 use crate::check::names::RoutineId;
 use crate::check::walk::{Act, Speech, Walk, root};
-use crate::ir::protocol::Protocol;
 use crate::ir::{Constant, InterfaceId, MessageId, Pattern, Storage, Type, Unary};
 use crate::tree::{
     Body, Expression, ExpressionKind, Party, Place, PlaceKind, ProcedureId, Program, Routine,
     Sequence, Statement,
 };
 
-/// Statements visited in one routine before the analysis of it is abandoned.
-const STEPS_MAX: usize = 20_000;
+/// Visits of statements in one routine before the analysis of it is abandoned: some for each
+/// statement, as loops are iterated, and some for small routines with loops in loops.
+const VISITS_PER_STATEMENT: usize = 64;
+const VISITS_MIN: usize = 20_000;
 
 /// A party that a routine communicates with; variables only, as elements may be the same or not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,23 +47,23 @@ enum Key {
     Local(usize, InterfaceId),
 }
 
-/// The possible states of a communication: the start, then after each message.
-type States = Vec<bool>;
-
 /// The states at the current statement; `None` if it is unreachable.
-type Known = Option<SortedMap<Key, States>>;
+type Known = Option<Facts>;
 
 struct Order<'t> {
     program: &'t Program,
     routine: Routine,
     /// Procedures that do not communicate and move no component.
     quiet: &'t IdVec<ProcedureId, bool>,
+    /// The protocols of all parties.
+    followers: &'t SortedMap<InterfaceId, Followers>,
     known: Known,
-    /// All parties of the routine.
-    keys: SortedSet<Key>,
+    /// All parties of the routine, by number.
+    keys: &'t [Key],
     /// The errors, by place: the last visit of a place counts.
     errors: SortedMap<(u32, u32), OrderError>,
-    steps: usize,
+    visits: usize,
+    visits_max: usize,
 }
 
 struct OrderError {
@@ -62,26 +77,42 @@ impl<'a> Checker<'a> {
     /// Follows the communications of all routines.
     pub(super) fn order(&mut self) {
         let quiet = self.quiet();
-        let mut all = Vec::new();
+        let (mut errors, mut abandoned) = (Vec::new(), Vec::new());
+        let mut followers: SortedMap<InterfaceId, Followers> = SortedMap::new();
         for id in self.routines.ids() {
             let Some(body) = self.body(id).filter(|_| !self.routines[id].broken) else { continue };
-            let (known, keys) = self.at_the_start(id, body);
+            let keys = self.parties(id, body);
+            for interface in keys.iter().copied().map(interface_of) {
+                let protocol = &self.tree.interfaces[interface].protocol;
+                followers.entry(interface).or_insert_with(|| Followers::new(protocol));
+            }
             let mut order = Order {
                 program: &self.tree,
                 routine: self.routines[id].id,
                 quiet: &quiet,
-                known: Some(known),
-                keys,
+                followers: &followers,
+                known: Some(self.at_the_start(id, keys.as_slice(), &followers)),
+                keys: keys.as_slice(),
                 errors: SortedMap::new(),
-                steps: 0,
+                visits: 0,
+                visits_max: VISITS_MIN.max(VISITS_PER_STATEMENT * size(&body.code)),
             };
             order.sequence(&body.code);
-            if order.steps < STEPS_MAX {
-                all.extend(order.errors.into_values());
+            if order.is_abandoned() {
+                let first = body.code.statements.first();
+                abandoned.extend(first.map(|(_, span)| *span));
+            } else {
+                errors.extend(order.errors.into_values());
             }
         }
-        for error in all {
+        for error in errors {
             self.report_order(&error);
+        }
+        for span in abandoned {
+            let message = "the order of messages is not checked here: there are too many loops in \
+                           loops";
+            let warning = Diagnostic::warning(MORE_FINDINGS, span, message);
+            self.report(warning.help("move inner loops to procedures"));
         }
     }
 
@@ -90,7 +121,7 @@ impl<'a> Checker<'a> {
         let name = |message: MessageId| interface.messages[message].name.as_str();
         let mut after: Vec<&str> = Vec::new();
         let mut can: Vec<&str> = Vec::new();
-        for state in (0..error.states.len()).filter(|it| error.states[*it]) {
+        for state in error.states.iter() {
             if let Some(last) = state.checked_sub(1) {
                 after.push(name(MessageId::from_index(last)));
             }
@@ -110,33 +141,44 @@ impl<'a> Checker<'a> {
         self.report(Diagnostic::error("protocol", error.span, text).help(help));
     }
 
-    /// The states when a routine starts, and all its parties.
-    fn at_the_start(&self, id: RoutineId, body: &Body) -> (SortedMap<Key, States>, SortedSet<Key>) {
-        let (mut known, mut keys) = (SortedMap::new(), SortedSet::new());
+    /// All parties of a routine.
+    fn parties(&self, id: RoutineId, body: &Body) -> SortedSet<Key> {
+        let (mut keys, routine) = (Vec::new(), self.routines[id].id);
+        let mut visit = |act: Act<'_>| {
+            if let Act::Speak(party, ..) = act {
+                keys.extend(key(party, routine));
+            }
+        };
+        Walk { program: &self.tree, visit: &mut visit }.sequence(&body.code);
+        keys.into_iter().collect()
+    }
+
+    /// The states when a routine starts.
+    fn at_the_start(
+        &self,
+        id: RoutineId,
+        keys: &[Key],
+        followers: &SortedMap<InterfaceId, Followers>,
+    ) -> Facts {
+        let mut known = Facts::nothing(keys.len());
         let routine = self.routines[id].id;
         let own = |local: usize| {
             let local = self.routines[id].locals.iter().nth(local);
             local.is_some_and(|it| it.parameter.is_none())
         };
-        let mut visit = |act: Act<'_>| {
-            let Act::Speak(party, ..) = act else { return };
-            let Some(key) = key(party, routine) else { return };
-            keys.insert(key);
+        for (party, key) in keys.iter().enumerate() {
             // A process starts without communications; the caller of a procedure may have some.
-            let fresh = match (routine, key) {
+            let fresh = match (routine, *key) {
                 (Routine::Begin(_), _) => true,
                 (Routine::Implementation(..), Key::Required(_)) => false,
                 (Routine::Implementation(..), _) => true,
                 (Routine::Procedure(_), Key::Local(local, _)) => own(local),
                 _ => false,
             };
-            if fresh {
-                let protocol = &self.tree.interfaces[interface_of(key)].protocol;
-                known.insert(key, only(protocol, 0));
-            }
-        };
-        Walk { program: &self.tree, visit: &mut visit }.sequence(&body.code);
-        (known, keys)
+            let followers = followers.get(&interface_of(*key)).filter(|_| fresh);
+            known.set(party, followers.map(Followers::start));
+        }
+        known
     }
 
     fn quiet(&self) -> IdVec<ProcedureId, bool> {
@@ -179,8 +221,8 @@ impl<'t> Order<'t> {
             self.others_run();
         }
         for (statement, span) in &it.statements {
-            self.steps += 1;
-            if self.known.is_none() || self.steps >= STEPS_MAX {
+            self.visits += 1;
+            if self.known.is_none() || self.is_abandoned() {
                 return;
             }
             self.statement(statement, *span);
@@ -188,6 +230,11 @@ impl<'t> Order<'t> {
         if it.lock.is_some() {
             self.others_run();
         }
+    }
+
+    /// Whether it takes too long.
+    fn is_abandoned(&self) -> bool {
+        self.visits >= self.visits_max
     }
 
     fn statement(&mut self, it: &'t Statement, span: Span) {
@@ -254,7 +301,7 @@ impl<'t> Order<'t> {
         loop {
             let (again, after) = round(self);
             let next = join(before.clone(), again);
-            if next == before || self.steps >= STEPS_MAX {
+            if next == before || self.is_abandoned() {
                 self.known = after;
                 return;
             }
@@ -291,9 +338,7 @@ impl<'t> Order<'t> {
             }
             Act::Write(place, _) if holds_component(place) => self.lose(place),
             Act::Call(call) if !self.quiet[call.procedure] => {
-                if let Some(known) = &mut self.known {
-                    known.clear();
-                }
+                self.forget(0..self.keys.len());
             }
             Act::Await(_) | Act::Enter(..) | Act::Leave | Act::Other("PASSIVATE", _) => {
                 self.others_run();
@@ -302,66 +347,95 @@ impl<'t> Order<'t> {
         }
     }
 
+    /// The parties after those before, as far as they are in.
+    fn range(
+        &self,
+        is_before: impl Fn(&Key) -> bool,
+        is_in: impl Fn(&Key) -> bool,
+    ) -> Range<usize> {
+        let start = self.keys.partition_point(is_before);
+        start..start + self.keys[start..].partition_point(is_in)
+    }
+
+    /// The parties that a place may be.
+    fn parties_of(&self, place: &Place) -> Range<usize> {
+        match place.kind {
+            PlaceKind::Variable(id) => self.range(
+                |key| {
+                    matches!(key, Key::Client(_) | Key::Required(_))
+                        || matches!(key, Key::Variable(it, _) if *it < id.index())
+                },
+                |key| matches!(key, Key::Variable(it, _) if *it == id.index()),
+            ),
+            PlaceKind::Local(routine, id) if routine == self.routine => self.range(
+                |key| !matches!(key, Key::Local(it, _) if *it >= id.index()),
+                |key| matches!(key, Key::Local(it, _) if *it == id.index()),
+            ),
+            _ => 0..0,
+        }
+    }
+
+    fn forget(&mut self, parties: Range<usize>) {
+        if let Some(known) = &mut self.known {
+            known.forget(parties);
+        }
+    }
+
     /// Other processes may use what belongs to the component. During BEGIN there are none.
     fn others_run(&mut self) {
-        let Some(known) = &mut self.known else { return };
         if matches!(self.routine, Routine::Begin(_)) {
             return;
         }
-        known.retain(|key, _| !matches!(key, Key::Required(_)));
-        let program = self.program;
-        let is_open = known.iter().any(|(key, states)| {
-            let start = only(&program.interfaces[interface_of(*key)].protocol, 0);
-            matches!(key, Key::Variable(..)) && *states != start
+        let is_client = |key: &Key| matches!(key, Key::Client(_));
+        self.forget(self.range(is_client, |key| matches!(key, Key::Required(_))));
+        let is_before = |key: &Key| matches!(key, Key::Client(_) | Key::Required(_));
+        let variables = self.range(is_before, |key| matches!(key, Key::Variable(..)));
+        let Some(known) = &self.known else { return };
+        let is_open = known.any(variables.clone(), |party, states| {
+            self.followers_of(party).is_some_and(|it| *states != it.start())
         });
         if is_open {
-            known.retain(|key, _| !matches!(key, Key::Variable(..)));
+            self.forget(variables);
         }
+    }
+
+    /// The protocol with a party.
+    fn followers_of(&self, party: usize) -> Option<&'t Followers> {
+        self.followers.get(&interface_of(*self.keys.get(party)?))
     }
 
     /// A component has been moved into the place, or out of it.
     fn lose(&mut self, place: &Place) {
-        let Some(known) = &mut self.known else { return };
-        match root(place).kind {
-            PlaceKind::Variable(id) => {
-                known.retain(|key, _| !matches!(key, Key::Variable(it, _) if *it == id.index()));
-            }
-            PlaceKind::Local(routine, id) if routine == self.routine => {
-                known.retain(|key, _| !matches!(key, Key::Local(it, _) if *it == id.index()));
-            }
-            _ => {}
-        }
+        self.forget(self.parties_of(root(place)));
     }
 
     /// The component in the place is new: it has had no communication.
     fn fresh(&mut self, place: &Place) {
-        let Some(known) = &mut self.known else { return };
-        for key in &self.keys {
-            let is_there = match (&place.kind, *key) {
-                (PlaceKind::Variable(id), Key::Variable(it, _)) => it == id.index(),
-                (PlaceKind::Local(routine, id), Key::Local(it, _)) => {
-                    *routine == self.routine && it == id.index()
-                }
-                _ => false,
-            };
-            if is_there {
-                let protocol = &self.program.interfaces[interface_of(*key)].protocol;
-                known.insert(*key, only(protocol, 0));
+        for party in self.parties_of(place) {
+            let start = self.followers_of(party).map(Followers::start);
+            if let Some(known) = &mut self.known {
+                known.set(party, start);
             }
         }
     }
 
+    /// A party of this routine, by number, with its protocol.
+    fn find(&self, party: &Party) -> Option<(Key, usize, &'t Followers)> {
+        let key = key(party, self.routine)?;
+        let party = self.keys.binary_search(&key).ok()?;
+        Some((key, party, self.followers_of(party)?))
+    }
+
     fn message(&mut self, party: &Party, message: MessageId, span: Span) {
-        let Some(key) = key(party, self.routine) else { return };
-        let interface = interface_of(key);
-        let protocol = &self.program.interfaces[interface].protocol;
+        let Some((key, party, followers)) = self.find(party) else { return };
         let Some(known) = &mut self.known else { return };
         let place = (span.start, span.end);
-        let states = known.insert(key, only(protocol, message.index() + 1));
+        let states = known.set(party, Some(followers.after(message)));
         self.errors.remove(&place);
         if let Some(states) = states
-            && !states.iter().enumerate().any(|(at, is)| *is && follows(protocol, key, at, message))
+            && !states.meets(&followers.before(message, again(key)))
         {
+            let interface = interface_of(key);
             self.errors.insert(place, OrderError { span, interface, message, states });
         }
     }
@@ -383,60 +457,67 @@ impl<'t> Order<'t> {
             | ExpressionKind::Input(party, Pattern::Message(message))
                 if truth =>
             {
-                self.narrow(party, |protocol, key, at| follows(protocol, key, at, *message));
+                self.narrow(party, |key, followers, states| {
+                    states.intersect(&followers.before(*message, again(key)));
+                });
             }
             ExpressionKind::Test(party, Pattern::Message(message)) => {
-                self.narrow(party, |protocol, _, at| {
-                    let state = &protocol.states[at];
-                    state.may_end || state.next != [*message]
+                self.narrow(party, |_, followers, states| {
+                    states.subtract(followers.forcing(*message));
                 });
             }
             ExpressionKind::Test(party, Pattern::Finish) if truth => {
-                self.narrow(party, |protocol, _, at| at == 0 || protocol.states[at].may_end);
+                self.narrow(party, |_, followers, states| states.intersect(followers.idle()));
             }
             _ => {}
         }
     }
 
-    fn narrow(&mut self, party: &Party, possible: impl Fn(&Protocol, Key, usize) -> bool) {
-        let Some(key) = key(party, self.routine) else { return };
-        let protocol = &self.program.interfaces[interface_of(key)].protocol;
+    fn narrow(&mut self, party: &Party, to: impl FnOnce(Key, &Followers, &mut States)) {
+        let Some((key, party, followers)) = self.find(party) else { return };
         let Some(known) = &mut self.known else { return };
-        if let Some(states) = known.get_mut(&key) {
-            for (at, is) in states.iter_mut().enumerate() {
-                *is = *is && possible(protocol, key, at);
-            }
-            // The condition never turns out so, or the other side breaks the protocol.
-            if !states.contains(&true) {
-                self.known = None;
-            }
+        let Some(mut states) = known.get(party).cloned() else { return };
+        to(key, followers, &mut states);
+        // The condition never turns out so, or the other side breaks the protocol.
+        let is_possible = !states.is_empty();
+        known.set(party, Some(states));
+        if !is_possible {
+            self.known = None;
         }
     }
 }
 
-/// Whether the message can follow in the state; a communication that may have ended may begin
-/// again, but not that of a server with its client.
-fn follows(protocol: &Protocol, key: Key, at: usize, message: MessageId) -> bool {
-    let state = &protocol.states[at];
-    let again = state.may_end && !matches!(key, Key::Client(_));
-    state.allows(message) || again && protocol.states[0].allows(message)
-}
-
-fn only(protocol: &Protocol, state: usize) -> States {
-    (0..protocol.states.len()).map(|at| at == state).collect()
+/// Whether a communication that may have ended may begin again.
+fn again(key: Key) -> Again {
+    if matches!(key, Key::Client(_)) { Again::No } else { Again::Yes }
 }
 
 /// The states where control flow meets: a party must be known on both sides.
 fn join(a: Known, b: Known) -> Known {
-    let (Some(mut a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
-    a.retain(|key, states| {
-        let other = b.get(key);
-        for (state, other) in states.iter_mut().zip(other.into_iter().flatten()) {
-            *state |= *other;
+    match (a, b) {
+        (Some(mut a), Some(b)) => {
+            a.join(&b);
+            Some(a)
         }
-        other.is_some()
-    });
-    Some(a)
+        (a, b) => a.or(b),
+    }
+}
+
+/// The number of statements.
+fn size(it: &Sequence) -> usize {
+    let statement = |it: &Statement| match it {
+        Statement::If { branches, otherwise } => {
+            let branches = branches.iter().map(|(_, body)| size(body));
+            branches.chain(otherwise.iter().map(size)).sum()
+        }
+        Statement::While { body, .. }
+        | Statement::Repeat { body, .. }
+        | Statement::For { body, .. }
+        | Statement::ForEach { body, .. } => size(body),
+        Statement::Block(body) => size(body),
+        _ => 0,
+    };
+    it.statements.iter().map(|(it, _)| 1 + statement(it)).sum()
 }
 
 fn key(party: &Party, routine: Routine) -> Option<Key> {

@@ -115,7 +115,8 @@ fn a_routine_whose_order_is_not_checked_says_so() {
             (0..count).rev().map(|i| format!("IF s?A{i} THEN s?A{i} END;\n")).collect();
         format!(
             "INTERFACE I; {} END I;\nCOMPONENT Server OFFERS I;\n  IMPLEMENTATION I;\n\
-             BEGIN {} END I;\nEND Server;\nCOMPONENT Main;\n  VARIABLE s: Server; n: INTEGER;\nBEGIN\n  NEW(s);\n\
+             BEGIN {} END I;\nEND Server;\n\
+             COMPONENT Main;\n  VARIABLE s: Server; n: INTEGER;\nBEGIN\n  NEW(s);\n\
              WHILE n < 9 DO INC(n);\n{tests}END;\n s?A1; s?A1\nEND Main;\n",
             names.join(" "),
             (0..count).map(|i| format!("!A{i}")).collect::<Vec<_>>().join("; "),

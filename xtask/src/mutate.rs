@@ -4,10 +4,13 @@
 //! examples/NAME/test.sim   its first lines are commands of `sim` and, perhaps, of `test`:
 //!                          files, -D, --nodes and the like
 //! ──> tidemill test FILES -D .. --nodes .. --script examples/NAME/test.sim --mutants
+//!     --equivalent examples/NAME/equivalent.txt, if there is one
 //! ```
 //! Faults are those of `test` without options; if the script fails under these on the original
-//! program, those of datagrams alone, or none. Survivors are printed, and counted by example.
+//! program, those of datagrams alone, or none. Survivors are printed, and counted by
+//! example; those that are judged equivalent are counted apart.
 
+use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -26,6 +29,24 @@ pub struct Options<'a> {
 struct Tally {
     all: usize,
     found: usize,
+    equivalent: usize,
+}
+
+impl Tally {
+    /// The number of mutants that are to be found.
+    fn wrong(self) -> usize {
+        self.all - self.equivalent
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} mutants found", self.found, self.wrong())?;
+        match self.equivalent {
+            0 => Ok(()),
+            count => write!(f, ", {count} more judged equivalent"),
+        }
+    }
 }
 
 /// Tests the mutants of examples; prints the survivors.
@@ -41,12 +62,15 @@ pub fn run(root: &Path, options: &Options<'_>) -> Result<(), String> {
     }
     let mut sum = Tally::default();
     for example in examples(root, &options.examples)? {
-        let Some(Tally { all, found }) = test(root, &example, options.wall)? else { continue };
-        println!("{example}: {found} of {all} mutants found");
-        sum = Tally { all: sum.all + all, found: sum.found + found };
+        let Some(tally) = test(root, &example, options.wall)? else { continue };
+        println!("{example}: {tally}");
+        sum = Tally {
+            all: sum.all + tally.all,
+            found: sum.found + tally.found,
+            equivalent: sum.equivalent + tally.equivalent,
+        };
     }
-    let share = 100 * sum.found / sum.all.max(1);
-    println!("mutate: {} of {} mutants found, {share}%", sum.found, sum.all);
+    println!("mutate: {sum}, {}%", 100 * sum.found / sum.wrong().max(1));
     Ok(())
 }
 
@@ -106,6 +130,10 @@ fn test(root: &Path, example: &str, wall: u64) -> Result<Option<Tally>, String> 
         command.current_dir(root).arg("test").args(&arguments);
         command.args(["--script", &format!("examples/{example}/test.sim"), "--mutants"]);
         command.args(["--wall", &wall.to_string(), "--quiet"]);
+        let equivalent = format!("examples/{example}/equivalent.txt");
+        if root.join(&equivalent).exists() {
+            command.args(["--equivalent", &equivalent]);
+        }
         command.args(faults.iter().flat_map(|it| ["--faults", it]));
         let ran = command.output().map_err(|error| format!("{command:?}: {error}"))?;
         if let Some(tally) = tally(example, &ran) {
@@ -124,9 +152,41 @@ fn test(root: &Path, example: &str, wall: u64) -> Result<Option<Tally>, String> 
 fn tally(example: &str, ran: &Output) -> Option<Tally> {
     let text = String::from_utf8_lossy(&ran.stdout);
     let last = text.lines().last()?.strip_prefix("mutants: ")?;
-    let mut numbers = last.split(|it: char| !it.is_ascii_digit()).filter_map(|it| it.parse().ok());
-    let tally = Tally { all: numbers.next()?, found: numbers.next()? };
-    let survivors = text.lines().filter(|line| line.starts_with("survived"));
+    let numbered = |what: &str| {
+        let mut parts = last.split([',', ';']);
+        parts.find_map(|part| part.trim().strip_suffix(what)?.trim().parse().ok())
+    };
+    let tally = Tally {
+        all: numbered("")?,
+        found: numbered("found")?,
+        equivalent: numbered("judged equivalent").unwrap_or(0),
+    };
+    let told = ["survived", "judged equivalent, found"];
+    let survivors = text.lines().filter(|line| told.iter().any(|it| line.starts_with(it)));
     survivors.for_each(|line| println!("{example}: {line}"));
     Some(tally)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    #[test]
+    fn the_last_line_is_read() {
+        let ran = |text: &str| Output {
+            status: ExitStatus::from_raw(0),
+            stdout: text.as_bytes().to_vec(),
+            stderr: Vec::new(),
+        };
+        let shown = |text| tally("it", &ran(text)).map(|it| it.to_string());
+        let text = "mutants: 64, 52 found, 12 survived; 15 are no programs\n";
+        assert_eq!(shown(text).as_deref(), Some("52 of 64 mutants found"));
+        let text = "mutants: 64, 52 found, 5 survived, 7 judged equivalent; 15 are no programs\n";
+        let expected = "52 of 57 mutants found, 7 more judged equivalent";
+        assert_eq!(shown(text).as_deref(), Some(expected));
+        assert_eq!(shown("found by seed 1: r1\n"), None);
+    }
 }

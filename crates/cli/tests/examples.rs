@@ -109,7 +109,7 @@ fn paxos() {
 
 #[test]
 fn raft() {
-    check("raft", &[r#"i - leading("n4:1", 2)"#]);
+    check("raft", &[r#"i - leading("n2:1", 2)"#]);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn kv() {
 
 #[test]
 fn lock() {
-    check("lock", &["dropped: lost 4, periodics_skipped"]);
+    check("lock", &["dropped: lost 5, periodics_skipped"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod components;
 mod control;
 mod counters;
 mod ends;
+mod equivalent;
 mod examples;
 mod explore;
 mod exports;

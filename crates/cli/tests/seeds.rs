@@ -387,6 +387,30 @@ fn mutants_are_found_or_survive() {
     ];
     assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{text}");
     assert_eq!(status(&output), 1);
+    let why = "# The test has no property for a lost offer.\n";
+    let survivors = format!("{why}t1 without the rule\no1 without the rule\n");
+    let list = folder.file("equivalent.txt", &survivors);
+    let judged = |list: &str| {
+        let mut command = tidemill();
+        command.args(["test", &file, "--for", "10", "--seeds", "1..20", "--mutants"]);
+        command.args(["--equivalent", list]).output().expect("it starts")
+    };
+    let output = judged(&list);
+    let text = stdout(&output);
+    let line = format!("judged equivalent, survived 20 runs: o1 ({file}:5:1) without the rule\n");
+    assert!(text.contains(&line), "{text}");
+    let sum = "mutants: 4, 2 found, 0 survived, 2 judged equivalent; 4 are no programs\n";
+    assert!(text.ends_with(sum), "{text}");
+    assert_eq!(status(&output), 0);
+    // A run refutes a judgement.
+    let list = folder.file("equivalent.txt", &format!("{survivors}t1 without X < M\n"));
+    let output = judged(&list);
+    assert!(stdout(&output).ends_with("; 1 judged equivalent, but found\n"), "{output:?}");
+    assert_eq!(status(&output), 1);
+    let list = folder.file("equivalent.txt", &format!("{why}t9 without the rule\n"));
+    let output = judged(&list);
+    assert!(stderr(&output).contains("line 2: the program has no mutant t9 without the rule"));
+    assert_eq!(status(&output), 1);
     let wrong = folder.file("wrong.olg", "v1 violation(@N) :- periodic(@N, _, 1, 1).\n");
     let mut command = tidemill();
     let output = command.args(["test", &wrong, "--for", "5", "--seeds", "1", "--mutants"]).output();

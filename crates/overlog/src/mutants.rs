@@ -38,8 +38,10 @@ pub enum Change {
     Rule,
     /// A term is removed.
     Dropped(String),
-    /// A term, or the head, is replaced.
+    /// A term is replaced.
     Replaced(String, String),
+    /// The head is replaced.
+    Head(String, String),
 }
 
 impl fmt::Display for Change {
@@ -48,6 +50,7 @@ impl fmt::Display for Change {
             Change::Rule => f.write_str("without the rule"),
             Change::Dropped(term) => write!(f, "without {term}"),
             Change::Replaced(term, other) => write!(f, "{other} instead of {term}"),
+            Change::Head(head, other) => write!(f, "head {other} instead of {head}"),
         }
     }
 }
@@ -122,7 +125,7 @@ fn of_rule(rule: &Rule) -> Vec<(Change, Option<Rule>)> {
     for head in swapped(&rule.head) {
         let (own, other) = (Source(&rule.head).to_string(), Source(&head).to_string());
         let instead = Rule { head, ..rule.clone() };
-        all.push((Change::Replaced(own, other), Some(instead)));
+        all.push((Change::Head(own, other), Some(instead)));
     }
     all
 }
@@ -233,7 +236,7 @@ mod tests {
             "a::r1: without Y in (1, Z]",
             "a::r1: Y in [1, Z] instead of Y in (1, Z]",
             "a::r1: Y in (1, Z) instead of Y in (1, Z]",
-            "a::r1: a::p(@X, Z, Y) instead of a::p(@X, Y, Z)",
+            "a::r1: head a::p(@X, Z, Y) instead of a::p(@X, Y, Z)",
             "r2: without the rule",
         ];
         let shown: Vec<String> = shown.into_iter().map(|it| it.replace("a::q(", "q(")).collect();

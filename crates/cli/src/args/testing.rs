@@ -85,6 +85,10 @@ pub struct TestArgs {
     /// for 10 s or --wall; survivors fail the test
     #[arg(long, conflicts_with_all = ["found", "coverage", "no_shrink"])]
     pub mutants: bool,
+    /// A list of mutants that are equivalent to the program, with reasons: they need not be found,
+    /// and must not be
+    #[arg(long, value_name = "FILE", requires = "mutants")]
+    pub equivalent: Option<PathBuf>,
     /// Print how often each rule fired in all runs: first those that never did, and those whose
     /// body never held
     #[arg(long)]

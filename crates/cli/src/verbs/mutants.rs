@@ -1,10 +1,12 @@
 //! `test --mutants`.
 
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use tidemill::program::Program;
 use tidemill::script::Script;
-use tidemill::test::{Fate, Judged, Mutant, Tally, TestOptions, try_mutant};
+use tidemill::test::{Claim, Equivalents, Fate, Judged, Mutant, Tally, TestOptions, try_mutant};
 use tidemill_diag::Sources;
 
 use super::common;
@@ -13,9 +15,24 @@ use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
 
+/// Reads the list of mutants that are judged equivalent.
+pub(super) fn equivalents(
+    file: Option<&Path>,
+    mutants: &[(Mutant, String)],
+    report: Reporter,
+) -> Result<Equivalents, Status> {
+    let Some(file) = file else { return Ok(Equivalents::default()) };
+    let wrong = |error: &dyn std::fmt::Display| {
+        common::failed(report, format!("--equivalent {}: {error}", file.display()))
+    };
+    let text = fs::read_to_string(file).map_err(|error| wrong(&error))?;
+    let mutants = mutants.iter().map(|(mutant, _)| mutant);
+    Equivalents::parse(&text, mutants).map_err(|error| wrong(&error))
+}
+
 /// Tests the program, which must not fail, and its mutants, each until a run fails.
 pub(super) fn test(
-    mutants: Vec<(Mutant, String)>,
+    (mutants, equivalents): (Vec<(Mutant, String)>, &Equivalents),
     load: &dyn Fn(Option<Mutant>) -> Program,
     (options, script): (&TestOptions, Option<(&Script, &Sources)>),
     interrupt: &Interrupt,
@@ -36,17 +53,19 @@ pub(super) fn test(
     }
     let (mut out, mut tally) = (Out::new(), Tally::default());
     for (mutant, place) in mutants {
-        let judged = Judged { fate: fate(Some(mutant.clone()))?, mutant, place };
+        let is_equivalent = equivalents.contains(&mutant);
+        let claim = if is_equivalent { Claim::Equivalent } else { Claim::Wrong };
+        let judged = Judged { fate: fate(Some(mutant.clone()))?, mutant, place, claim };
         if requested.load(Ordering::Relaxed) {
             break;
         }
-        tally.add(&judged.fate);
+        tally.add(&judged);
         out.write(&format!("{judged}\n"));
     }
     out.write(&format!("{tally}\n"));
     match out.finish() {
         Status::Fine if requested.load(Ordering::Relaxed) => Ok(interrupt.status()),
-        Status::Fine if tally.survived > 0 => Err(Status::Failed),
+        Status::Fine if !tally.is_well() => Err(Status::Failed),
         status => Ok(status),
     }
 }

@@ -63,6 +63,7 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     if mutants.is_some() {
         args.wall = args.wall.or(Some(MUTANT_NS));
     }
+    let equivalents = args.equivalent.take();
     let loading = (args.sources.clone(), injected);
     if args.nodes.is_none() {
         args.nodes = script.as_ref().and_then(|script| script.nodes).map(|nodes| nodes..=nodes);
@@ -74,7 +75,14 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
         let relations = || Relations { injected: Some(loading.1.clone()), ..Relations::default() };
         let load = |mutant| super::read(&loading.0, Relations { mutant, ..relations() });
         let script = script.as_ref().map(|script| (script, &sources));
-        return mutants::test(mutants, &load, (&options, script), &interrupt, report);
+        let equivalents = mutants::equivalents(equivalents.as_deref(), &mutants, report)?;
+        return mutants::test(
+            (mutants, &equivalents),
+            &load,
+            (&options, script),
+            &interrupt,
+            report,
+        );
     }
     // Before the runs, so that what they find is not lost.
     if let Some(folder) = &options.found {

@@ -13,6 +13,7 @@
 //!                     [coverage]  what rules have done
 //!                     [report]    failures and figures, as text and as JSON
 //!                     [mutants]   whether it finds what is wrong with programs made so
+//!                     [equivalents]  mutants that are judged not to be wrong
 //! ```
 //! A run follows from its seed: the number of its nodes, the faults that occur in it, their
 //! strength, and what [`sim`](crate::sim) draws from the seed. So a failure is a command line of
@@ -21,6 +22,7 @@
 
 mod command;
 mod coverage;
+mod equivalents;
 mod faults;
 mod groups;
 mod mutants;
@@ -44,8 +46,9 @@ use trial::Trials;
 
 pub use command::SimCommand;
 pub use coverage::{Coverage, CoveredRule};
+pub use equivalents::{Equivalents, WrongJudgement, WrongReason};
 pub use faults::{Fault, Faults, NoFault};
-pub use mutants::{Fate, Judged, Tally, try_mutant};
+pub use mutants::{Claim, Fate, Judged, Tally, try_mutant};
 pub use options::TestOptions;
 pub use report::{Failure, FailureKind, Group, TestEvent, TestReport};
 pub use shrink::Shrunk;

@@ -101,12 +101,26 @@ pub struct Judged {
     pub place: String,
     /// Its result.
     pub fate: Fate,
+    /// Whether the author of the program holds it to be equivalent.
+    pub claim: Claim,
+}
+
+/// What the author of a program says of a mutant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Claim {
+    /// Nothing: a run should fail.
+    Wrong,
+    /// It is equivalent to the program: no run can fail.
+    Equivalent,
 }
 
 impl fmt::Display for Judged {
     /// One line, without its newline.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Judged { mutant, place, fate } = self;
+        let Judged { mutant, place, fate, claim } = self;
+        if *claim == Claim::Equivalent {
+            write!(f, "judged equivalent, ")?;
+        }
         match fate {
             Fate::Refused => write!(f, "no program")?,
             Fate::Found { seed, .. } => write!(f, "found by seed {seed}")?,
@@ -124,26 +138,47 @@ pub struct Tally {
     pub found: usize,
     /// Mutants that failed no run.
     pub survived: usize,
+    /// Mutants that are judged equivalent, and failed no run.
+    pub equivalent: usize,
+    /// Mutants among those found that were judged equivalent.
+    pub misjudged: usize,
     /// Mutants that could not be run.
     pub refused: usize,
 }
 
 impl Tally {
     /// Counts a mutant.
-    pub fn add(&mut self, fate: &Fate) {
-        match fate {
-            Fate::Refused => self.refused += 1,
-            Fate::Found { .. } | Fate::Endless => self.found += 1,
-            Fate::Survived { .. } => self.survived += 1,
+    pub fn add(&mut self, Judged { fate, claim, .. }: &Judged) {
+        match (fate, claim) {
+            (Fate::Refused, _) => self.refused += 1,
+            (Fate::Found { .. } | Fate::Endless, claim) => {
+                self.found += 1;
+                self.misjudged += usize::from(*claim == Claim::Equivalent);
+            }
+            (Fate::Survived { .. }, Claim::Wrong) => self.survived += 1,
+            (Fate::Survived { .. }, Claim::Equivalent) => self.equivalent += 1,
         }
+    }
+
+    /// Whether each mutant was found or is equivalent, and no judgement is refuted.
+    pub fn is_well(&self) -> bool {
+        self.survived == 0 && self.misjudged == 0
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { found, survived, refused } = self;
-        let all = found + survived;
-        write!(f, "mutants: {all}, {found} found, {survived} survived; {refused} are no programs")
+        let Tally { found, survived, equivalent, misjudged, refused } = self;
+        let all = found + survived + equivalent;
+        write!(f, "mutants: {all}, {found} found, {survived} survived")?;
+        if *equivalent > 0 {
+            write!(f, ", {equivalent} judged equivalent")?;
+        }
+        write!(f, "; {refused} are no programs")?;
+        match misjudged {
+            0 => Ok(()),
+            _ => write!(f, "; {misjudged} judged equivalent, but found"),
+        }
     }
 }
 

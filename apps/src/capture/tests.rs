@@ -1,6 +1,6 @@
 use super::*;
-use std::io::Read;
 use tidemill_stdx::rng::Rng;
+use tidemill_support::trickle::Trickle;
 
 fn sample(format: Format) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -74,19 +74,6 @@ fn every_cut_is_noticed_and_none_panics() {
     }
 }
 
-/// Gives the bytes one by one, and nothing before each of them.
-struct Trickle<'b>(&'b [u8], bool);
-
-impl Read for Trickle<'_> {
-    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
-        self.1 = !self.1;
-        if self.1 {
-            return Err(std::io::ErrorKind::WouldBlock.into());
-        }
-        self.0.read(&mut to[..1])
-    }
-}
-
 #[test]
 fn a_capture_that_comes_bit_by_bit_is_the_same() {
     for format in [Format::Pcap, Format::Pcapng] {
@@ -94,7 +81,7 @@ fn a_capture_that_comes_bit_by_bit_is_the_same() {
         for length in [bytes.len(), bytes.len() - 1, 30, 3] {
             let bytes = &bytes[..length];
             let (expected, end) = read_all(bytes);
-            let mut reader = Reader::begin(Replay::new(Trickle(bytes, false)));
+            let mut reader = Reader::begin(Replay::new(Trickle::new(bytes)));
             let (mut frame, mut frames) = (Frame::default(), Vec::new());
             let ended = loop {
                 match reader.poll(&mut frame) {

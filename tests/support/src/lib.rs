@@ -7,6 +7,7 @@ pub mod descriptors;
 pub mod golden;
 pub mod mutate;
 pub mod traffic;
+pub mod trickle;
 
 use std::path::{Path, PathBuf};
 

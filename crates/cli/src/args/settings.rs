@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory};
-use tidemill::program::folder::{Folder, Section, Setting, SettingValue, VERBS};
+use tidemill::program::folder::{CODE, Folder, Section, Setting, SettingValue, VERBS};
 use tidemill_diag::{Diagnostic, Span, meant};
 
 use super::Cli;
@@ -15,9 +15,6 @@ use super::error::ValueError;
 /// The key of what follows `--`, and the verb that takes it.
 pub(super) const ARGUMENTS: &str = "arguments";
 pub(super) const WITH_ARGUMENTS: &str = "run";
-
-/// The code of errors in settings.
-const CODE: &str = "settings";
 
 /// Options that name a file that is read.
 const INPUTS: [&str; 5] = ["script", "key", "identity", "peers", "token-file"];

@@ -16,6 +16,7 @@ use tidemill::history::{self, Model};
 use tidemill::keys::Token;
 use tidemill::profile;
 use tidemill::program::Program;
+use tidemill::program::folder::CODE;
 use tidemill::run::Report;
 use tidemill::service::{Manager, Service};
 use tidemill::summary::{RuleTotals, Summary};
@@ -42,7 +43,7 @@ pub fn refuse(unused: &[String], report: Reporter) -> Result<(), Status> {
     let of_settings = |note: &String| {
         let origin = report.origin()?;
         let at = origin.option(note.split(' ').next()?)?;
-        Some((origin, Diagnostic::error("settings", at, note)))
+        Some((origin, Diagnostic::error(CODE, at, note)))
     };
     let mut status = Status::Failed;
     for note in unused {

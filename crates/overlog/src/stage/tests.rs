@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
 use tidemill_relation::{OwnedValue, SeqBuilder, Type, TypeSet, Value};
+use tidemill_support::trickle::Trickle;
 
 use super::records::{FIELDS_MAX, RECORD_BYTES_MAX};
 use super::*;
@@ -155,25 +156,12 @@ fn records_are_bounded() {
     assert!(found.len() == 1 && found[0].starts_with("! f:1: a record of more than"), "{found:?}");
 }
 
-/// Gives the bytes one by one, and nothing before each of them.
-struct Trickle(Cursor<Vec<u8>>, bool);
-
-impl Read for Trickle {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        self.1 = !self.1;
-        if self.1 {
-            return Err(ErrorKind::WouldBlock.into());
-        }
-        self.0.read(&mut to[..1])
-    }
-}
-
 /// A pipe with these contents.
 struct Trickling(Vec<u8>);
 
 impl DataFiles for Trickling {
     fn open(&self, _: &str) -> io::Result<Box<dyn Read + Send>> {
-        Ok(Box::new(Trickle(Cursor::new(self.0.clone()), false)))
+        Ok(Box::new(Trickle::new(Cursor::new(self.0.clone()))))
     }
 
     fn is_live(&self, _: &str) -> bool {

@@ -39,6 +39,11 @@ kernel VlanTag
     emit 0
 ";
 
+fn assert_refused(read: Result<Kernel, String>, text: &str, what: &str) {
+    let error = read.unwrap_err();
+    assert!(error.contains(what), "{text}: {error}");
+}
+
 #[test]
 fn what_is_printed_reads_as_the_same() {
     let kernel = read(TAG).unwrap();
@@ -49,10 +54,7 @@ fn what_is_printed_reads_as_the_same() {
 #[test]
 fn bytes_are_needed_before_they_are_touched() {
     let of = |steps: &str| read(&format!("kernel K\n  reason 0 r\n  b0:\n{steps}\n  take\n"));
-    let refused = |steps: &str, what: &str| {
-        let error = of(steps).unwrap_err();
-        assert!(error.contains(what), "{steps}: {error}");
-    };
+    let refused = |steps: &str, what: &str| assert_refused(of(steps), steps, what);
     of("need [2] else 0\nv0 = load16 [0]").unwrap();
     refused("need [2] else 0\nv0 = load16 [1]", "2 bytes at [1] may not be there");
     refused("v0 = load8 [0]", "may not be there");
@@ -121,10 +123,7 @@ fn entries_are_touched_where_they_are_known_to_be_there() {
                       table 1 given exact program 4 refuse 0 key a:64 b:1 values n:8";
         read(&format!("kernel K\n{tables}\nb0:\n{blocks}"))
     };
-    let refused = |blocks: &str, what: &str| {
-        let error = of(blocks).unwrap_err();
-        assert!(error.contains(what), "{blocks}: {error}");
-    };
+    let refused = |blocks: &str, what: &str| assert_refused(of(blocks), blocks, what);
     let found = |steps: &str| format!("v0 = const 1\nv1 = find 0 v0\nif v1 b1 b2\nb1:\n{steps}");
     let all = "v2 = get 0 v1 0\nput 0 v1 0 v2\nrefresh 0 v1\ndelete 0 v1\ntake\nb2:\ntake";
     of(&found(all)).unwrap();
@@ -147,10 +146,7 @@ fn entries_are_touched_where_they_are_known_to_be_there() {
 #[test]
 fn local_words_are_set_before_they_are_read() {
     let of = |blocks: &str| read(&format!("kernel K\nlocal 0 at\nlocal 1 kind\n{blocks}"));
-    let refused = |blocks: &str, what: &str| {
-        let error = of(blocks).unwrap_err();
-        assert!(error.contains(what), "{blocks}: {error}");
-    };
+    let refused = |blocks: &str, what: &str| assert_refused(of(blocks), blocks, what);
     let text = "kernel K\n  local 0 at\n  state 1 sum = 3\n  b0:\n    v0 = length\n    \
                 set_word 0 v0\n    v1 = word 0\n    set_word 1 v1\n    take\n";
     assert_eq!(read(text).unwrap().to_string(), text);

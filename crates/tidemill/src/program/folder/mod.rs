@@ -29,4 +29,4 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use settings::{Folder, SETTINGS, Section, Setting, SettingValue, VERBS};
+pub use settings::{CODE, Folder, SETTINGS, Section, Setting, SettingValue, VERBS};

@@ -10,6 +10,9 @@ use crate::devices::SimDevice;
 /// The file of settings.
 pub const SETTINGS: &str = "tidemill.toml";
 
+/// The code of errors in it.
+pub const CODE: &str = "settings";
+
 /// Sections whose keys are options of a verb.
 pub const VERBS: [&str; 4] = ["run", "sim", "test", "explore"];
 
@@ -65,7 +68,7 @@ pub enum SettingValue {
 impl Folder {
     pub(super) fn error(&mut self, at: Span, message: impl Into<String>) -> &mut Diagnostic {
         let index = self.diagnostics.len();
-        self.diagnostics.push(Diagnostic::error("settings", at, message));
+        self.diagnostics.push(Diagnostic::error(CODE, at, message));
         &mut self.diagnostics[index]
     }
 

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::common::device::{Namespaces, Running, sh, try_sh};
 use crate::common::{Folder, root, skipped, status, stderr, tidemill};
 use tidemill_apps::capture::{Frame, Reader};
 use tidemill_apps::frame;
@@ -36,7 +37,7 @@ fn captures(folder: &Path) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn text(capture: &Path) -> String {
+pub fn text(capture: &Path) -> String {
     let file = std::fs::File::open(capture).expect("a capture");
     let mut reader = Reader::new(file).expect("a capture");
     let (mut frame, mut text) = (Frame::default(), String::new());
@@ -193,68 +194,6 @@ fn messages_in_packets_become_files() {
     assert!(columns.starts_with(b"PAR1") && columns.ends_with(b"PAR1"));
 }
 
-/// A graph that runs until it is dropped.
-struct Running(Child);
-
-impl Running {
-    fn start(graph: &Path, defines: &[String]) -> Running {
-        let mut command = tidemill();
-        command.arg("run").arg(graph).arg("--stats");
-        command.args(defines.iter().flat_map(|define| ["-D", define]));
-        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        Running(child.expect("it starts"))
-    }
-
-    /// Waits for a device; returns the reason if it cannot be made.
-    fn wait_for(&mut self, device: &str) -> Result<(), String> {
-        let end = Instant::now() + Duration::from_secs(20);
-        while !Path::new("/sys/class/net").join(device).exists() {
-            assert!(Instant::now() < end, "no {device}");
-            if self.0.try_wait().expect("it can be asked").is_some() {
-                return Err(self.notes());
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Ok(())
-    }
-
-    fn notes(&mut self) -> String {
-        let mut text = String::new();
-        let pipe = self.0.stderr.as_mut().expect("piped");
-        std::io::Read::read_to_string(pipe, &mut text).expect("readable");
-        text
-    }
-
-    /// Ends it in order; returns its notes.
-    fn end(mut self) -> String {
-        sh(&format!("kill -INT {}", self.0.id()));
-        let err = self.notes();
-        self.0.wait().expect("it ends");
-        err
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn try_sh(line: &str) -> Result<String, String> {
-    let output =
-        Command::new("bash").args(["-c", line]).output().map_err(|error| error.to_string())?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!("{line}: {}", stderr(&output))),
-    }
-}
-
-fn sh(line: &str) -> String {
-    try_sh(line).unwrap_or_else(|why| panic!("{why}"))
-}
-
 #[test]
 fn a_host_of_two_apps_answers() {
     let device = format!("tmp{}", std::process::id() % 100_000);
@@ -350,17 +289,6 @@ fn a_host_of_components_apps_and_rules_answers() {
     assert!(err.contains("link quota.echo->echo.input: 5 packets"), "{err}");
 }
 
-/// Network namespaces, removed after the test.
-struct Namespaces(Vec<String>);
-
-impl Drop for Namespaces {
-    fn drop(&mut self) {
-        for name in &self.0 {
-            let _ = try_sh(&format!("ip netns delete {name}"));
-        }
-    }
-}
-
 #[test]
 fn a_bridge_joins_three_namespaces() {
     let names: Vec<String> =
@@ -371,18 +299,11 @@ fn a_bridge_joins_three_namespaces() {
     if let Err(why) = running.wait_for(&names[2]) {
         return skipped("network namespaces", &why);
     }
-    let mut namespaces = Namespaces(Vec::new());
-    for (number, name) in (1..).zip(&names) {
-        if let Err(why) = try_sh(&format!("ip netns add {name}")) {
-            return skipped("network namespaces", &why);
-        }
-        namespaces.0.push(name.clone());
-        let inside = format!("ip netns exec {name} bash -c");
-        sh(&format!("{inside} 'echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6; true'"));
-        sh(&format!("ip link set {name} netns {name}"));
-        sh(&format!("ip -n {name} address add 10.77.0.{number}/24 dev {name}"));
-        sh(&format!("ip -n {name} link set {name} up"));
-    }
+    let addresses = ["10.77.0.1/24", "10.77.0.2/24", "10.77.0.3/24"];
+    let _namespaces = match Namespaces::new(names.iter().zip(addresses)) {
+        Ok(namespaces) => namespaces,
+        Err(why) => return skipped("network namespaces", &why),
+    };
     let mut is = String::new();
     for (number, name) in (1..).zip(&names) {
         for other in (1..=names.len()).filter(|&other| other != number) {
@@ -407,8 +328,12 @@ fn a_bridge_joins_three_namespaces() {
 /// Every graph is run here.
 #[test]
 fn all_graphs_are_run() {
-    let tests =
-        concat!(include_str!("graphs.rs"), include_str!("flows.rs"), include_str!("examples.rs"));
+    let tests = concat!(
+        include_str!("graphs.rs"),
+        include_str!("flows.rs"),
+        include_str!("examples.rs"),
+        include_str!("router.rs")
+    );
     let mut count = 0;
     for folder in std::fs::read_dir(root().join("examples")).expect("a folder") {
         let folder = folder.expect("an entry").path();

@@ -32,6 +32,7 @@ mod properties;
 mod protocols;
 mod reload;
 mod replaced;
+mod router;
 mod run;
 mod run_workers;
 mod schemas;

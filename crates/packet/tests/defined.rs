@@ -603,6 +603,119 @@ fn what_is_put_into_a_tunnel_comes_out_of_it() {
 }
 
 #[test]
+fn what_is_put_on_has_right_checksums() {
+    // A destination unreachable that quotes the packet, as RFC 792 has it.
+    let error = "app P {
+        ports { input in; output out; output other; }
+        on packet(in) {
+            when icmp { send out; }
+            var source = 0;
+            when ipv4 { source = ipv4.source; }
+            when ethernet { strip ethernet; }
+            shorten 28;
+            prepend ethernet, ipv4, icmp;
+            ethernet.source = \"02:00:00:00:00:01\";
+            icmp.type = 3;
+            icmp.code = 1;
+            ipv4.total_length = length - 14;
+            ipv4.source = \"192.0.2.1\";
+            ipv4.destination = source;
+            send out;
+        }
+    }";
+    let mut random = Rng::new(7);
+    let packets: Vec<_> = (0..40).map(|at| frame(&mut random, 0, [17, 6][at % 2])).collect();
+    let (_, kept) = run(error, &packets);
+    assert_eq!(kept.len(), packets.len());
+    for (before, after) in packets.iter().zip(&kept) {
+        let quoted = &before[14..before.len().min(42)];
+        assert_eq!(&after[42..], quoted);
+        assert_eq!(after[34..36], [3, 1]);
+        assert_eq!(sum(&after[14..34], 0), 0xFFFF, "{after:x?}");
+        assert_eq!(sum(&after[34..], 0), 0xFFFF, "{after:x?}");
+        assert_eq!(after[30..34], before[26..30], "back to the sender");
+    }
+    // TCP, UDP and ICMPv6 of a payload, over both IPs, with fields that are set afterwards.
+    for (ip, inner, field) in [
+        ("ipv4", "tcp", "tcp.window"),
+        ("ipv6", "tcp", "tcp.sequence"),
+        ("ipv6", "udp", "udp.destination"),
+        ("ipv6", "icmp6", "icmp6.sequence"),
+    ] {
+        let (length, is_six) =
+            (if ip == "ipv6" { "ipv6.payload_length" } else { "ipv4.total_length" }, ip == "ipv6");
+        let (head, source) = if is_six { (54, "ipv6.source_low") } else { (14, "ipv4.source") };
+        let udp =
+            if inner == "udp" { format!("udp.length = length - {head};") } else { String::new() };
+        let program = format!(
+            "app P {{
+                ports {{ input in; output out; output other; }}
+                on packet(in) {{
+                    when {inner} {{ send out; }}
+                    when ethernet {{ strip ethernet; }}
+                    shorten 61;
+                    prepend ethernet, {ip}, {inner};
+                    {length} = length - {head};
+                    {udp}
+                    {source} = 0x0102030405060708;
+                    {field} = 0x4321;
+                    send out;
+                }}
+            }}"
+        );
+        let packets: Vec<_> = (0..40).map(|_| frame(&mut random, 0, 1)).collect();
+        let (_, kept) = run(&program, &packets);
+        assert_eq!(kept.len(), packets.len(), "{program}");
+        for after in &kept {
+            let (start, addresses) = if is_six { (54, 22..54) } else { (34, 26..34) };
+            let protocol = after[if is_six { 20 } else { 23 }];
+            let pseudo = u64::from(protocol) + (after.len() - start) as u64;
+            let pseudo = sum(&after[addresses], pseudo);
+            assert_eq!(sum(&after[start..], pseudo), 0xFFFF, "{program}\n{after:x?}");
+        }
+    }
+}
+
+#[test]
+fn a_shortened_packet_was_no_longer_on_the_wire() {
+    let program = "app P {
+        ports { input in; output out; output other; }
+        counter wire;
+        on packet(in) {
+            when ipv4 {
+                shorten mark + 100;
+                when ethernet { ethernet.type = wire_length; }
+            }
+            send out;
+        }
+    }";
+    let text = format!(
+        "{program} mute :: Mute  it :: P  end :: Keep  mute -> it.in  it.out -> end  it.other -> end.b"
+    );
+    let mut both = Both::new();
+    both.configure(&graph_of(&text));
+    let bytes = frame(&mut Rng::new(1), 0, 17);
+    for engine in [&mut both.compiled, &mut both.dispatched] {
+        KEPT.with_borrow_mut(Vec::clear);
+        // One that was cut before, one that is longer than that, one that is shorter.
+        for (held, wire) in [(60, 1000), (60, 70), (60, 60)] {
+            let mut packet =
+                engine.pool().packet_of(&bytes.repeat(3)[..held]).expect("they are few");
+            packet.set_wire_len(wire);
+            engine.inject("it", "in", packet).expect("it has this link");
+        }
+        let mut packet = engine.pool().packet_of(&bytes.repeat(9)[..150]).expect("they are few");
+        packet.set_wire_len(200);
+        engine.inject("it", "in", packet).expect("it has this link");
+        (0..3).for_each(|_| _ = engine.breathe());
+        let seen: Vec<(usize, [u8; 2])> =
+            KEPT.take().iter().map(|bytes| (bytes.len(), [bytes[12], bytes[13]])).collect();
+        assert_eq!(seen, [(60, [0, 100]), (60, [0, 70]), (60, [0, 60]), (100, [0, 100])]);
+    }
+    both.compare();
+}
+
+#[test]
 fn checksums_cover_the_headers_that_a_program_declares() {
     let program = "app P {
         ports { input in; output out; output other; }

@@ -1,6 +1,7 @@
 //! Shared helpers for the tests of the command.
 #![allow(dead_code)]
 
+pub mod device;
 pub mod node;
 
 use std::io::Write;

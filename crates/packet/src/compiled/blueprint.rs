@@ -136,6 +136,8 @@ pub(crate) struct Helpers {
     pub copy: usize,
     /// `(to, bytes)`: zeros.
     pub clear: usize,
+    /// `(bytes, length) -> u64`: the sum of their words (RFC 1071).
+    pub sum: usize,
     /// `(buffer, bytes) -> u8`: puts zeros before the packet, if there is room.
     pub prepend: usize,
     /// `(table) -> entry`: that of the key which code has put there, or 0.

@@ -210,6 +210,10 @@ impl<'p> Writer<'_, '_, 'p> {
                 self.forget();
                 self.truncate(scope.get(value));
             }
+            Step::Shorten(value) => {
+                self.forget();
+                self.shorten(scope.get(value));
+            }
             Step::Clone(output) => self.clone_to(scope.at, output),
             Step::Put(table, entry, at, value) => {
                 let (entry, value) = (scope.get(entry), scope.get(value));
@@ -260,6 +264,31 @@ impl<'p> Writer<'_, '_, 'p> {
         self.body.ins().store(aligned(), missing, packet, buffer::MISSING as i32);
         let (start, data) = (self.body.use_var(self.start), self.body.use_var(self.data));
         self.moved(start, length, data);
+    }
+
+    /// The same, but the packet is no longer on the wire either.
+    fn shorten(&mut self, value: Number) {
+        let before = self.body.use_var(self.length);
+        let packet = self.body.use_var(self.buffer);
+        let missing = self.missing(packet);
+        let wire = self.body.ins().iadd(before, missing);
+        let [length, wire] = [before, wire].map(|bytes| self.body.ins().umin(bytes, value));
+        let missing = self.body.ins().isub(wire, length);
+        self.body.ins().store(aligned(), missing, packet, buffer::MISSING as i32);
+        let (start, data) = (self.body.use_var(self.start), self.body.use_var(self.data));
+        self.moved(start, length, data);
+    }
+
+    /// The sum of the words from a place to the end of the packet.
+    fn sum(&mut self, place: Address, base: Option<Number>) -> Number {
+        // It is the packet that is read.
+        self.write_known();
+        let from = self.body.ins().iconst(types::I64, i64::from(place.offset));
+        let from = base.map_or(from, |base| self.body.ins().iadd(base, from));
+        let (data, length) = (self.body.use_var(self.data), self.body.use_var(self.length));
+        let data = self.body.ins().iadd(data, from);
+        let bytes = self.body.ins().isub(length, from);
+        self.body.call(self.imports.sum, &[data, bytes])[0]
     }
 
     /// Bytes that were on the wire and are not here.
@@ -373,6 +402,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 None => self.load_known(width, place.offset),
                 Some(base) => self.load_behind(width, scope.get(base), place.offset),
             },
+            Expr::Sum(place) => self.sum(place, place.base.map(|base| scope.get(base))),
             Expr::Binary(operator, a, b) => self.binary(operator, scope.operands(a, b)),
             Expr::Find(table, key) => {
                 let words: Vec<Number> = key.words().iter().map(|&it| scope.get(it)).collect();

@@ -32,7 +32,7 @@ pub(super) fn linear(kernel: &Kernel, facts: &Facts) -> Vec<Linear> {
         match step {
             Step::Need(place, _) if !facts.reach(place) => break,
             Step::Prepend(..) => break,
-            Step::Strip(_) | Step::StripTo(_) | Step::Truncate(_) => is_whole = false,
+            step if step.changes_length() => is_whole = false,
             Step::SetWord(word, value) => {
                 let linear = grows(kernel, word, value);
                 found.extend(linear.filter(|linear| is_whole || linear.each != Each::Length));

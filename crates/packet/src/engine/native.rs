@@ -9,6 +9,7 @@ use std::ptr::NonNull;
 use std::sync::mpsc::{TryRecvError, channel};
 
 use tidemill_jit::Error;
+use tidemill_stdx::internet;
 
 use super::plan::{Fate, Next, Origin, Plan, Shape};
 use super::slot::{Slot, kernel_of};
@@ -311,6 +312,7 @@ fn helpers() -> Helpers {
         duplicate: duplicate as *const () as usize,
         copy: copy as *const () as usize,
         clear: clear as *const () as usize,
+        sum: sum as *const () as usize,
         prepend: prepend as *const () as usize,
         find: find as *const () as usize,
         insert: insert as *const () as usize,
@@ -398,6 +400,13 @@ unsafe extern "C" fn copy(to: NonNull<u8>, from: NonNull<u8>, bytes: usize) {
 unsafe extern "C" fn clear(to: NonNull<u8>, bytes: usize) {
     // SAFETY: code calls this with a packet that has `bytes` bytes there.
     unsafe { to.write_bytes(0, bytes) }
+}
+
+/// The sum of the words of a packet's bytes.
+unsafe extern "C" fn sum(bytes: NonNull<u8>, length: usize) -> u64 {
+    // SAFETY: code calls this with a packet that has `length` bytes there.
+    let bytes = unsafe { NonNull::slice_from_raw_parts(bytes, length).as_ref() };
+    internet::sum(bytes, 0).into()
 }
 
 /// Puts zeros before a packet; 0 if there is no room.

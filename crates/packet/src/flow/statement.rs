@@ -147,6 +147,10 @@ impl Parser<'_> {
                 }
                 Statement::Prepend(headers)
             }
+            "shorten" => {
+                self.advance();
+                Statement::Shorten(self.expr()?)
+            }
             "clone" => {
                 self.advance();
                 Statement::Clone(self.name("an output", "write `clone port;`")?)

@@ -64,6 +64,7 @@ impl Bounds {
             Expr::Const(number) => number,
             Expr::Length => BYTES_MAX as u64,
             Expr::Load(width, _) => u64::MAX >> (64 - width.bytes() * 8),
+            Expr::Sum(_) => 0xFFFF,
             Expr::Linked(_) => 1,
             Expr::Word(word) => self.words[word as usize],
             Expr::Input | Expr::Find(..) | Expr::Insert(_) | Expr::Entry(_) => u32::MAX.into(),

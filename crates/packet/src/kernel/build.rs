@@ -176,6 +176,7 @@ impl Builder {
                 Operator::Sum16 => 16,
                 _ => 64,
             },
+            Expr::Sum(_) => 16,
             _ => 64,
         }
     }
@@ -275,6 +276,11 @@ impl Builder {
     /// Cuts what is longer.
     pub fn truncate(&mut self, length: Value) {
         self.step(Step::Truncate(length));
+    }
+
+    /// Cuts what is longer, on the wire too.
+    pub fn shorten(&mut self, length: Value) {
+        self.step(Step::Shorten(length));
     }
 
     /// Changes the mark.

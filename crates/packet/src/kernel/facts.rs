@@ -132,7 +132,7 @@ impl Facts {
                 self.bytes = 0;
                 self.moved();
             }
-            Step::Truncate(value) => {
+            Step::Truncate(value) | Step::Shorten(value) => {
                 self.bytes = self.bytes.min(kernel.constant_of(value).unwrap_or(0));
                 self.moved();
             }

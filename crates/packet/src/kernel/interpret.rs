@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use tidemill_stdx::id::IdVec;
+use tidemill_stdx::internet;
 
 use super::table::Table;
 use super::table::spec::KEY_WORDS_MAX;
@@ -134,6 +135,9 @@ impl Environment<'_> {
                 let length = usize::try_from(self.get(value)).unwrap_or(usize::MAX);
                 packet.truncate(length);
             }
+            Step::Shorten(value) => {
+                packet.shorten(usize::try_from(self.get(value)).unwrap_or(usize::MAX));
+            }
             Step::Clone(output) => self.clone_to(packet, output as usize),
             step => self.step_alone(step),
         }
@@ -174,6 +178,7 @@ impl Environment<'_> {
             | Step::Strip(_)
             | Step::StripTo(_)
             | Step::Truncate(_)
+            | Step::Shorten(_)
             | Step::Clone(_) => unreachable!("a verified handler touches no packet"),
         }
     }
@@ -190,6 +195,7 @@ impl Environment<'_> {
             Expr::Mark => packet.mark(),
             Expr::Input => self.input.into(),
             Expr::Load(width, place) => load(packet.bytes(), width, self.at(place)),
+            Expr::Sum(place) => internet::sum(&packet.bytes()[self.at(place)..], 0).into(),
             expr => self.expr_alone(expr),
         }
     }
@@ -214,7 +220,12 @@ impl Environment<'_> {
                 self.tables[table as usize].key(self.entry(entry), word)
             }
             Expr::Get(table, entry, at) => self.tables[table as usize].value(self.entry(entry), at),
-            Expr::Length | Expr::WireLength | Expr::Mark | Expr::Input | Expr::Load(..) => {
+            Expr::Length
+            | Expr::WireLength
+            | Expr::Mark
+            | Expr::Input
+            | Expr::Load(..)
+            | Expr::Sum(_) => {
                 unreachable!("a verified handler looks at no packet")
             }
         }

@@ -55,7 +55,8 @@
 //!
 //! Arithmetic is modulo 2^64; a shift by 64 and more gives 0, and so does a division by 0;
 //! `mul_sat` and `add_sat` stop at the greatest number, and `sum16` adds the words of 16 bits of
-//! both numbers, carries included (RFC 1071). Addresses count from the first byte of the
+//! both numbers, carries included, as `sum` does with the words from a place to the end of the
+//! packet (RFC 1071). Addresses count from the first byte of the
 //! packet at that point. [`verify`](Kernel::verify) proves on every path that bytes exist before
 //! they are touched: code is made of verified kernels only. [`Builder`] writes kernels; the text
 //! form reads as it prints; [`Running`] interprets them, which is what the dispatch loop does, and
@@ -281,6 +282,9 @@ pub enum Expr {
     Linked(u32),
     /// Bytes of the packet, most significant first.
     Load(Width, Address),
+    /// The [`Operator::Sum16`] of all words from a place to the end of the packet; a last byte
+    /// without another is the upper half of its word.
+    Sum(Address),
     /// Of two values.
     Binary(Operator, Value, Value),
     /// The entry of a table, by number, with a key; 0: there is none.
@@ -340,6 +344,8 @@ pub enum Step {
     StripTo(Address),
     /// Cuts what is longer than the value; the length on the wire stays.
     Truncate(Value),
+    /// The same, but the packet is no longer on the wire either.
+    Shorten(Value),
     /// Changes a value of an entry of a table.
     Put(u32, Value, u32, Value),
     /// The age of an entry begins anew.
@@ -356,7 +362,11 @@ pub enum Step {
 impl Step {
     /// Whether the packet may begin or end elsewhere afterwards.
     pub(crate) fn changes_length(&self) -> bool {
-        matches!(self, Step::Prepend(..) | Step::Strip(_) | Step::StripTo(_) | Step::Truncate(_))
+        match self {
+            Step::Prepend(..) | Step::Strip(_) | Step::StripTo(_) => true,
+            Step::Truncate(_) | Step::Shorten(_) => true,
+            _ => false,
+        }
     }
 
     /// The values that it uses.
@@ -364,7 +374,7 @@ impl Step {
         let (mut one, mut key) = ([None; 3], None);
         match self {
             Step::Let(_, expr) => match expr {
-                Expr::Load(_, place) => one[0] = place.base,
+                Expr::Load(_, place) | Expr::Sum(place) => one[0] = place.base,
                 Expr::Binary(_, a, b) => one = [Some(*a), Some(*b), None],
                 Expr::EntryKey(_, entry, _) | Expr::Get(_, entry, _) => one[0] = Some(*entry),
                 Expr::Find(_, words) => key = Some(*words),
@@ -375,6 +385,7 @@ impl Step {
             Step::SetWord(_, value)
             | Step::SetMark(value)
             | Step::Truncate(value)
+            | Step::Shorten(value)
             | Step::Refresh(_, value)
             | Step::Delete(_, value)
             | Step::Draft(_, _, value) => one[0] = Some(*value),

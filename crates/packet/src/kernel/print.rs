@@ -35,6 +35,7 @@ impl fmt::Display for Expr {
             Expr::Word(word) => write!(f, "word {word}"),
             Expr::Linked(output) => write!(f, "linked {output}"),
             Expr::Load(width, place) => write!(f, "load{} {place}", width.bytes() * 8),
+            Expr::Sum(place) => write!(f, "sum {place}"),
             Expr::Binary(operator, a, b) => write!(f, "{} {a} {b}", operator.name()),
             Expr::Find(table, key) => {
                 write!(f, "find {table}")?;
@@ -62,6 +63,7 @@ impl fmt::Display for Step {
             Step::Strip(bytes) => write!(f, "strip {bytes}"),
             Step::StripTo(place) => write!(f, "strip_to {place}"),
             Step::Truncate(value) => write!(f, "truncate {value}"),
+            Step::Shorten(value) => write!(f, "shorten {value}"),
             Step::Put(table, entry, at, value) => write!(f, "put {table} {entry} {at} {value}"),
             Step::Refresh(table, entry) => write!(f, "refresh {table} {entry}"),
             Step::Delete(table, entry) => write!(f, "delete {table} {entry}"),

@@ -150,6 +150,7 @@ impl Reader<'_> {
             "strip" => Step::Strip(words.number()?),
             "strip_to" => Step::StripTo(place(words)?),
             "truncate" => Step::Truncate(value(words)?),
+            "shorten" => Step::Shorten(value(words)?),
             "put" => Step::Put(words.number()?, value(words)?, words.number()?, value(words)?),
             "refresh" => Step::Refresh(words.number()?, value(words)?),
             "delete" => Step::Delete(words.number()?, value(words)?),
@@ -288,6 +289,7 @@ fn expr(words: &mut IrReader<'_>) -> Read<Expr> {
         "now" => Expr::Now,
         "mark" => Expr::Mark,
         "input" => Expr::Input,
+        "sum" => Expr::Sum(place(words)?),
         "word" => Expr::Word(words.number()?),
         "linked" => Expr::Linked(words.number()?),
         "find" => {

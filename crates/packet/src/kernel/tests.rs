@@ -52,6 +52,18 @@ fn what_is_printed_reads_as_the_same() {
 }
 
 #[test]
+fn values_exist_wherever_they_are_used() {
+    // Also in blocks that no way leads to.
+    for block in ["v1 = eq v0 v71\n take", "need [v71 + 1] else 0\n take", "if v71 b2 b3"] {
+        let text = format!(
+            "kernel K\n reason 0 r\n b0:\n v0 = const 1\n jump b3\n b1:\n {block}\n b2:\n take\n \
+             b3:\n take\n"
+        );
+        assert_refused(read(&text), block, "b1: there is no v71");
+    }
+}
+
+#[test]
 fn bytes_are_needed_before_they_are_touched() {
     let of = |steps: &str| read(&format!("kernel K\n  reason 0 r\n  b0:\n{steps}\n  take\n"));
     let refused = |steps: &str, what: &str| assert_refused(of(steps), steps, what);
@@ -63,6 +75,9 @@ fn bytes_are_needed_before_they_are_touched() {
     refused("strip 1", "may not have 1 bytes");
     refused("v0 = const 3\nneed [9] else 0\ntruncate v0\nv1 = load32 [0]", "may not be there");
     of("v0 = const 4\nneed [9] else 0\ntruncate v0\nv1 = load32 [0]").unwrap();
+    refused("v0 = const 3\nneed [9] else 0\nshorten v0\nv1 = load32 [0]", "may not be there");
+    of("need [9] else 0\nv0 = sum [9]").unwrap();
+    refused("need [9] else 0\nv0 = sum [10]", "may not reach [10]");
     // The bytes checked after a base may be used until the packet begins elsewhere.
     of("v0 = const 3\nneed [v0 + 2] else 0\nv1 = load16 [v0 + 0]").unwrap();
     refused("v0 = const 3\nneed [v0 + 2] else 0\nv1 = load16 [v0 + 1]", "may not be there");

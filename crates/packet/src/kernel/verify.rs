@@ -114,8 +114,18 @@ impl Kernel {
         }
     }
 
-    /// Each value is set in one place.
+    /// Each value is set in one place, and none is used that is set nowhere, not even where no way
+    /// leads: analyses look values up by number in all blocks.
     fn verify_values(&self, errors: &mut Vec<String>) {
+        for (id, block) in self.blocks.iter_enumerated() {
+            let condition = match block.end {
+                End::If(value, ..) => Some(value),
+                _ => None,
+            };
+            let used = block.steps.iter().flat_map(Step::operands).chain(condition);
+            let unknown = used.filter(|value| value.raw() >= self.values);
+            errors.extend(unknown.map(|value| format!("{id}: there is no {value}")));
+        }
         let mut set = vec![false; self.values as usize];
         for step in self.blocks.iter().flat_map(|block| &block.steps) {
             let Step::Let(value, _) = step else { continue };
@@ -204,6 +214,11 @@ impl Kernel {
             (!facts.is_set(value)).then(|| format!("{value} is not set on every way"))
         };
         let base = |place: Address| place.base.and_then(unset);
+        let unreached = |place: Address| {
+            base(place).or_else(|| {
+                (!facts.reach(place)).then(|| format!("the packet may not reach {place}"))
+            })
+        };
         match step {
             Step::Let(_, expr) => match expr {
                 Expr::Load(width, place) => base(place).or_else(|| {
@@ -211,6 +226,7 @@ impl Kernel {
                     (!facts.covers(width, place))
                         .then(|| format!("{bytes} bytes at {place} may not be there"))
                 }),
+                Expr::Sum(place) => unreached(place),
                 Expr::Binary(_, a, b) => unset(a).or_else(|| unset(b)),
                 Expr::Find(_, key) => key.words().iter().copied().find_map(unset),
                 Expr::EntryKey(table, value, _) | Expr::Get(table, value, _) => {
@@ -223,7 +239,8 @@ impl Kernel {
             Step::Refresh(table, entry) | Step::Delete(table, entry) => gone(entry, table, facts),
             Step::Draft(_, _, value) => unset(value),
             Step::Clone(_) => None,
-            Step::SetWord(_, value) | Step::SetMark(value) | Step::Truncate(value) => unset(value),
+            Step::SetWord(_, value) | Step::SetMark(value) => unset(value),
+            Step::Truncate(value) | Step::Shorten(value) => unset(value),
             Step::Store(width, place, value) => {
                 unset(value).or_else(|| base(place)).or_else(|| {
                     let bytes = width.bytes();
@@ -232,9 +249,7 @@ impl Kernel {
                 })
             }
             Step::Need(place, _) => base(place),
-            Step::StripTo(place) => base(place).or_else(|| {
-                (!facts.reach(place)).then(|| format!("the packet may not reach {place}"))
-            }),
+            Step::StripTo(place) => unreached(place),
             Step::Prepend(bytes, _) => (bytes > HEADER_MAX)
                 .then(|| format!("at most {HEADER_MAX} bytes may be put before")),
             Step::Strip(bytes) => (u64::from(bytes) > facts.bytes)
@@ -275,7 +290,12 @@ fn misplaced(step: Step, event: Option<Event>) -> Option<&'static str> {
         }
         Step::Let(
             _,
-            Expr::Length | Expr::WireLength | Expr::Mark | Expr::Input | Expr::Load(..),
+            Expr::Length
+            | Expr::WireLength
+            | Expr::Mark
+            | Expr::Input
+            | Expr::Load(..)
+            | Expr::Sum(_),
         )
         | Step::SetMark(_)
         | Step::Store(..)
@@ -284,6 +304,7 @@ fn misplaced(step: Step, event: Option<Event>) -> Option<&'static str> {
         | Step::Strip(_)
         | Step::StripTo(_)
         | Step::Truncate(_)
+        | Step::Shorten(_)
         | Step::Clone(_)
             if event.is_some() =>
         {

@@ -149,6 +149,13 @@ impl Packet {
         head.missing += cut as u64;
     }
 
+    /// Leaves at most `length` bytes, as if no more had been on the wire.
+    pub fn shorten(&mut self, length: usize) {
+        let wire_length = self.wire_len().min(length);
+        self.truncate(length);
+        self.set_wire_len(wire_length);
+    }
+
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use tidemill_packet::graph::Graph;
-use tidemill_packet::kernel::{Builder, Expr, Kernel, Operator, Value, Width};
+use tidemill_packet::kernel::{Address, Builder, Expr, Kernel, Operator, Value, Width};
 use tidemill_stdx::rng::Rng;
 
 use crate::common::graph_of;
@@ -106,7 +106,7 @@ fn step(
 ) {
     let reason = of(rng, reasons);
     let (width, value) = (of(rng, &WIDTHS), of(rng, values));
-    match rng.below(13) {
+    match rng.below(14) {
         0 => values.push(builder.constant(number(rng))),
         1 => values.push(builder.value(of(rng, &[Expr::Length, Expr::Now, Expr::Mark]))),
         2 => values.push(builder.word(of(rng, words))),
@@ -144,7 +144,15 @@ fn step(
         11 if rng.below(3) == 0 => {
             let most = builder.constant(100);
             let length = builder.binary(Operator::Rem, value, most);
-            builder.truncate(length);
+            match rng.below(2) {
+                0 => builder.truncate(length),
+                _ => builder.shorten(length),
+            }
+        }
+        12 => {
+            let place = Address { base: None, offset: rng.below(30) as u32 };
+            builder.need(place.offset, reason);
+            values.push(builder.value(Expr::Sum(place)));
         }
         _ => values.push(builder.value(Expr::Linked(rng.below(3) as u32))),
     }

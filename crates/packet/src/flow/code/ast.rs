@@ -218,6 +218,8 @@ pub enum Statement {
     Strip(Word),
     /// `prepend header, ...;`
     Prepend(Vec<Word>),
+    /// `shorten length;`
+    Shorten(Expr),
     /// `clone port;`
     Clone(Word),
     /// `insert table(key) -> (values);`

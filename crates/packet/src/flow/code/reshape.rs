@@ -1,10 +1,11 @@
-//! Headers taken off and put on. Afterwards nothing is known of the packet but what was put on.
+//! Headers taken off and put on, and packets shortened. Afterwards nothing is known of the packet
+//! but what was put on.
 
-use super::ast::Word;
+use super::ast::{Expr, Word};
 use super::headers::{Field, Header};
 use super::lower::Lower;
-use super::names::{Base, Present};
-use crate::kernel::Width;
+use super::names::{Base, Present, Type};
+use crate::kernel::{Address, Expr as Computed, Operator, Width};
 
 /// Bytes that are put on at once, at most.
 const BYTES_MAX: u32 = crate::kernel::HEADER_MAX;
@@ -26,6 +27,15 @@ impl Lower<'_> {
         self.build.need_at(base, 0, reason);
         self.build.strip_to(base, 0);
         self.forget_headers();
+    }
+
+    /// `shorten length;`: what is longer is cut off.
+    pub(super) fn shorten(&mut self, length: &Expr) {
+        let value = self.typed(length, Type::Number);
+        if self.needs_packet(length.span) {
+            self.build.shorten(value);
+            self.forget_headers();
+        }
     }
 
     fn forget_headers(&mut self) {
@@ -67,12 +77,49 @@ impl Lower<'_> {
             }
             base = next;
         }
+        self.fill_checksums(&headers);
         // What IPv6 carries is known from its own field: there are no extension headers.
         for present in 0..self.present.len() {
             let Present { header, base, is_gone, .. } = self.present[present];
             if header == Header::Ipv6 && !is_gone {
                 self.present[present].protocol = Some(self.load_at(base, 6, Width::W8));
             }
+        }
+    }
+
+    /// Writes the checksums of headers that were put on over what follows them, the innermost first.
+    /// UDP over IPv4 needs none.
+    fn fill_checksums(&mut self, headers: &[Header]) {
+        let mut end: u32 = headers.iter().map(|&header| self.bytes_of(header)).sum();
+        for (at, &header) in headers.iter().enumerate().rev() {
+            end -= self.bytes_of(header);
+            let ip = at.checked_sub(1).map(|before| headers[before]);
+            let pseudo = match (header, ip) {
+                (Header::Icmp, _) => 0,
+                (Header::Tcp, Some(Header::Ipv4 | Header::Ipv6)) => 6,
+                (Header::Icmp6, Some(Header::Ipv6)) => 58,
+                (Header::Udp, Some(Header::Ipv6)) => 17,
+                _ => continue,
+            };
+            let Some(offset) = header.checksum() else { continue };
+            let mut sum = self.build.value(Computed::Sum(Address { base: None, offset: end }));
+            if pseudo != 0 {
+                sum = self.with(Operator::Add, sum, pseudo);
+            }
+            // The length that UDP has in its pseudo-header is that of its field, which is 0 so far.
+            if matches!(header, Header::Tcp | Header::Icmp6) {
+                let length = self.build.value(Computed::Length);
+                let length = self.with(Operator::Sub, length, end.into());
+                sum = self.build.binary(Operator::Add, sum, length);
+            }
+            let sum = self.with(Operator::Sum16, sum, 0);
+            let mut checksum = self.with(Operator::Xor, sum, 0xFFFF);
+            if header == Header::Udp {
+                let is_none = self.with(Operator::Eq, checksum, 0);
+                let ones = self.with(Operator::Mul, is_none, 0xFFFF);
+                checksum = self.build.binary(Operator::Or, checksum, ones);
+            }
+            self.store_at(Base::START, end + offset, Width::W16, checksum);
         }
     }
 
@@ -128,6 +175,11 @@ impl Lower<'_> {
                 put(7, Width::W8, TTL);
             }
             Header::Tcp => put(12, Width::W8, 0x50),
+            Header::Arp => {
+                // For IPv4 on Ethernet.
+                put(0, Width::W32, 0x0001_0800);
+                put(4, Width::W16, 0x0604);
+            }
             _ => {}
         }
     }

@@ -82,6 +82,7 @@ impl Lower<'_> {
             }
             Statement::Strip(header) => self.strip(header),
             Statement::Prepend(headers) => self.prepend(headers),
+            Statement::Shorten(length) => self.shorten(length),
             Statement::Clone(port) => {
                 if self.needs_packet(port.span) {
                     let port = self.port(port, Direction::Output);
@@ -258,6 +259,7 @@ fn span_of(statement: &Statement) -> Span {
         | Statement::Send(word)
         | Statement::Drop(word) => word.span,
         Statement::If(condition, ..) => condition.span,
+        Statement::Shorten(length) => length.span,
         Statement::Insert(insert) => insert.table.span,
         Statement::Prepend(headers) => headers[0].span,
     }

@@ -74,6 +74,7 @@ pub mod history;
 mod identities;
 pub mod journal;
 pub mod keys;
+mod left;
 mod lines;
 mod machine;
 pub mod messages;

@@ -30,21 +30,7 @@ impl<'a> Checker<'a> {
                 let a = self.expression(a)?;
                 self.unary(*operator, a, span)
             }
-            ExprKind::Binary(operator, a, b) => {
-                let a = self.expression(a);
-                let known = self.known.len();
-                if let (BinaryOperator::And, Some(a)) = (operator, &a) {
-                    self.learn(&a.expr);
-                }
-                let logical = matches!(operator, BinaryOperator::And | BinaryOperator::Or);
-                let b = match logical {
-                    // It may not be evaluated at all.
-                    true => self.unguarded(|checker| checker.expression(b)),
-                    false => self.expression(b),
-                };
-                self.known.truncate(known);
-                self.binary(*operator, a?, b?, span)
-            }
+            ExprKind::Binary(..) => self.operations(it),
             ExprKind::Is(a, ty) => {
                 let ty = self.resolve_type(ty);
                 if ty.as_ref().is_some_and(|ty| !ty.is_component()) {
@@ -78,6 +64,44 @@ impl<'a> Checker<'a> {
                 None
             }
         }
+    }
+
+    /// `a + b + c ...`: operators on their left operands, of which there may be hundreds, need no
+    /// stack each.
+    fn operations(&mut self, it: &Expr) -> Option<Typed> {
+        let (mut operations, mut first) = (Vec::new(), it);
+        while let ExprKind::Binary(operator, a, b) = &first.kind {
+            operations.push((*operator, b, first.span));
+            first = a;
+        }
+        let mut value = self.expression(first);
+        for (operator, b, span) in operations.into_iter().rev() {
+            value = self.operation(operator, value, b, span);
+        }
+        value
+    }
+
+    fn operation(
+        &mut self,
+        operator: BinaryOperator,
+        a: Option<Typed>,
+        b: &Expr,
+        span: Span,
+    ) -> Option<Typed> {
+        let known = self.known.len();
+        if let (BinaryOperator::And, Some(a)) = (operator, &a) {
+            self.learn(&a.expr);
+        }
+        let logical = matches!(operator, BinaryOperator::And | BinaryOperator::Or);
+        let b = match logical {
+            // It may not be evaluated at all.
+            true => self.unguarded(|checker| checker.expression(b)),
+            false => self.expression(b),
+        };
+        self.known.truncate(known);
+        let value = self.binary(operator, a?, b?, span)?;
+        // Parentheses count.
+        Some(Typed { expr: Expression { span, ..value.expr }, ..value })
     }
 
     /// A designator as a value: a variable, a constant, a function without parameters.

@@ -142,6 +142,7 @@ fn options(
         extra,
         turn_tuples_max: args.engine.turn_limit,
         profile: args.engine.profile.is_some(),
+        ends_process: true,
     };
     let packets =
         PacketOptions { engine: packets::kind(args.engine.engine), busy_wait: args.busy_wait };

@@ -180,6 +180,7 @@ fn options(
         devices: args.devices.all(),
         root: args.root,
         stop: Some(interrupt.requested.clone()),
+        ends_process: true,
     })
 }
 

@@ -70,6 +70,7 @@ use crate::console::Console;
 use crate::control::{self, Server};
 use crate::error::Error;
 use crate::journal::{Journal, SharedJournal};
+use crate::left::leave;
 use crate::machine::components::{Making, Outputs, Seeds};
 use crate::machine::parts::{Choices, Compiled, Has, Maker, Parts};
 use crate::machine::{Machine, Source, Versions, components, nodes, packets};
@@ -412,10 +413,8 @@ impl Run {
         machine.control = None;
         // Relaxed: the flag publishes no other data.
         let is_stopped = options.stop_flag.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        if machine.has.nodes && (machine.is_ending || is_stopped) {
-            // Freeing the memory of a large run may take longer than its user should wait.
-            std::mem::forget((machine, events));
-        }
+        let is_left = options.nodes.ends_process && (machine.is_ending || is_stopped);
+        leave((machine, events), is_left);
         Ok(report)
     }
 }

@@ -138,6 +138,8 @@ pub struct NodeOptions {
     pub turn_tuples_max: Option<u64>,
     /// Whether to measure the cost of rules, for [`Report::profile`](super::Report::profile).
     pub profile: bool,
+    /// The process ends after the run: when it is stopped, its memory is left to the system.
+    pub ends_process: bool,
 }
 
 impl Default for NodeOptions {
@@ -155,6 +157,7 @@ impl Default for NodeOptions {
             extra: Vec::new(),
             turn_tuples_max: None,
             profile: false,
+            ends_process: false,
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::console::Console;
 use crate::control::Server;
 use crate::error::Error;
 use crate::journal::{Journal, SharedJournal};
+use crate::left::leave;
 use crate::machine::crew::{ASKERS, Crew};
 use crate::machine::others::WorkerOutput;
 use crate::machine::parts::Has;
@@ -243,8 +244,7 @@ fn work(
     (summary.violations, summary.given_up) = (journal.violations, journal.given_up);
     journal.console.flush();
     drop(journal);
-    // Freeing the memory of a large run may take longer than its user should wait.
-    mem::forget((machine, events));
+    leave((machine, events), common.options.ends_process);
     Ok((summary, profile))
 }
 

@@ -77,6 +77,8 @@ pub struct SimOptions {
     pub root: Option<PathBuf>,
     /// Setting this ends the run soon, whatever it does: for signals.
     pub stop: Option<Arc<AtomicBool>>,
+    /// The process ends after the run: when it is interrupted, its memory is left to the system.
+    pub ends_process: bool,
 }
 
 impl Default for SimOptions {
@@ -110,6 +112,7 @@ impl Default for SimOptions {
             devices: SortedMap::new(),
             root: None,
             stop: None,
+            ends_process: false,
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::components::output::{self, Bell, Tap};
 use crate::console::Console;
 use crate::error::Error;
 use crate::journal::{Journal, SharedJournal};
+use crate::left::leave;
 use crate::machine::parts::{Choices, Maker, Parts};
 use crate::machine::share::Share;
 use crate::machine::simulated::Simulated;
@@ -78,7 +79,7 @@ impl Setup {
         let recording = recording.clone();
         let (seed, stop) = (options.seed, options.stop.clone());
         let model = options.linearizable;
-        let profile = options.profile;
+        let SimOptions { profile, ends_process, .. } = *options;
         let is_plain = has.components && !has.nodes && options.nodes == 1;
         let journal = self.journal(console, skip);
         let Ran { mut machine, mut events, outcome } = self.ran(journal)?;
@@ -101,10 +102,7 @@ impl Setup {
         end::check(history, model, &mut summary, &mut journal.console);
         drop(journal);
         end::write(summary, &mut machine.journal.get_mut().console, &mut report);
-        if interrupted {
-            // Freeing the memory of a large run may take longer than its user should wait.
-            std::mem::forget((machine, events));
-        }
+        leave((machine, events), interrupted && ends_process);
         Ok(report)
     }
 

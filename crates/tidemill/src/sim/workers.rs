@@ -30,11 +30,13 @@ use crate::console::Console;
 use crate::error::Error;
 use crate::history::History;
 use crate::journal::Journal;
+use crate::left::leave;
 use crate::lines::{Lines, WrittenLines};
 use crate::machine::Machine;
 use crate::machine::share::Share;
 use crate::profile::Profile;
 use crate::run::Report;
+use crate::sim::SimOptions;
 use crate::summary::Summary;
 
 /// The state that a worker publishes before each barrier.
@@ -206,7 +208,7 @@ fn work(
     let _guard = Guard(&shared.barrier);
     let me = share.me as usize;
     let stop = common.options.stop.clone().unwrap_or_default();
-    let is_profiled = common.options.profile;
+    let SimOptions { profile: is_profiled, ends_process, .. } = common.options;
     let (mut machine, mut events) = common.of_part(share).build(journal)?;
     let mut outcome = Outcome::Reached;
     let over = (0..).find_map(|window: usize| {
@@ -250,10 +252,7 @@ fn work(
     let mut report = Report { profile, ..Report::default() };
     let summary = end::sum_up(&mut machine, &mut events, &mut report);
     let history = machine.journal.get_mut().take_history();
-    if over == WindowsEnd::Interrupted {
-        // Freeing the memory of a large run may take longer than its user should wait.
-        std::mem::forget((machine, events));
-    }
+    leave((machine, events), ends_process && over == WindowsEnd::Interrupted);
     Ok(Ended { over, summary, report, history })
 }
 

@@ -18,5 +18,7 @@ pub fn run(root: &Path, _: &Options<'_>) -> Result<(), String> {
         command.args(["--exclude", package]);
     }
     command.env("RUSTFLAGS", "-Zsanitizer=address");
+    // Of programs at the limits of nesting: all that a thread has, as frames are larger.
+    command.env("STACK", (2 << 20).to_string());
     succeed(&mut command, "the report is above")
 }

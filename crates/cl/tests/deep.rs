@@ -11,7 +11,7 @@ use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_text;
 use tidemill_diag::{FileId, Sources, has_errors};
 
-/// A third of what a thread has; `STACK=1000000` tries another size, and `soak sanitizer` the whole.
+/// A third of what a thread has; `STACK=1000000` tries another size, `soak sanitizer` the whole.
 const STACK_BYTES: usize = 700_000;
 
 /// The deepest program of a shape that is no error.

@@ -1,4 +1,5 @@
-//! The router of the examples: a program of packet apps and rules, between captures and between hosts.
+//! The router of the examples, a program of packet apps and rules: between captures and between
+//! hosts.
 
 use std::time::{Duration, Instant};
 

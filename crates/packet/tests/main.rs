@@ -8,4 +8,5 @@ mod defined;
 mod engine;
 mod flow;
 mod generate;
+mod headers;
 mod noise;

@@ -87,8 +87,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Writes the checksums of headers that were put on over what follows them, the innermost first.
-    /// UDP over IPv4 needs none.
+    /// Writes the checksums of headers that were put on, over what follows them, the innermost
+    /// first. UDP over IPv4 needs none.
     fn fill_checksums(&mut self, headers: &[Header]) {
         let mut end: u32 = headers.iter().map(|&header| self.bytes_of(header)).sum();
         for (at, &header) in headers.iter().enumerate().rev() {

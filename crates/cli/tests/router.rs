@@ -65,11 +65,28 @@ fn three_networks_are_joined() {
     for (number, name) in (1..).zip(&names) {
         sh(&format!("ip -n {name} route add default via 10.{number}.0.1"));
     }
+    // A system may have no IPv6.
+    let has_6 = (1..).zip(&names).all(|(number, name)| {
+        let inside = format!("ip netns exec {name} bash -c");
+        let address = format!("ip -n {name} address add fd00:{number}::2/64 dev {name} nodad");
+        let route = format!("ip -n {name} -6 route add default via fd00:{number}::1");
+        let on = "'echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6'";
+        try_sh(&format!("{inside} {on} && {address} && {route}")).is_ok()
+    });
+    if !has_6 {
+        skipped("IPv6 through the router", "the system has none");
+    }
     for (from, name) in (1..).zip(&names) {
         for to in (1..=3).filter(|to| *to != from) {
             refused(name, &format!("10.{to}.0.2"));
+            if has_6 {
+                refused(name, &format!("fd00:{to}::2"));
+            }
         }
         refused(name, &format!("10.{from}.0.1"));
+        if has_6 {
+            refused(name, &format!("fd00:{from}::1"));
+        }
     }
     let err = running.end();
     for app in ["one", "two", "three"] {

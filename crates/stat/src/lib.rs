@@ -48,5 +48,5 @@ pub use counter::Counter;
 pub use histogram::{Distribution, Histogram};
 pub use log::{LogRecord, RingLog};
 pub use open::OpenError;
-pub use registry::Registry;
+pub use registry::{Held, Registry};
 pub use snapshot::Snapshot;

@@ -157,6 +157,13 @@ impl Registry {
         snapshot
     }
 
+    /// Keeps all that exists now as it is, until the result is dropped: of what its owners drop
+    /// meanwhile the last counts can still be read.
+    pub fn hold(&self) -> Held {
+        self.0.hold();
+        Held(self.0.clone())
+    }
+
     /// The folder of this process, where there is one: also for its control socket.
     pub fn directory(&self) -> Option<&Path> {
         self.0.directory.as_deref()
@@ -165,6 +172,21 @@ impl Registry {
     /// Why something is kept in memory that should be in files, if so.
     pub fn problem(&self) -> Option<String> {
         self.0.state().problem.clone()
+    }
+}
+
+/// What a registry [holds](Registry::hold).
+pub struct Held(Arc<SlotTable>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.unhold();
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").finish_non_exhaustive()
     }
 }
 

@@ -34,6 +34,10 @@ pub(crate) struct TableState {
     pub(crate) problem: Option<String>,
     /// The path of the folder, if `directory` is a descriptor.
     pub(crate) path: Option<PathBuf>,
+    /// The number of holders, during which nothing is removed.
+    pub(crate) holders: usize,
+    /// Slots that were dropped meanwhile.
+    pub(crate) held: Vec<(Arc<Chunk>, usize)>,
     /// The prefix of counters whose values are kept when they are dropped.
     pub(crate) keeps: Option<&'static str>,
     /// The sums of dropped counters, by name.
@@ -94,26 +98,50 @@ impl SlotTable {
 
     fn release(&self, chunk: &Arc<Chunk>, index: usize) {
         let mut state = self.state();
+        match state.holders {
+            0 => state.release(chunk, index),
+            _ => state.held.push((chunk.clone(), index)),
+        }
+    }
+
+    /// What is dropped from now on stays until [`SlotTable::unhold`].
+    pub(crate) fn hold(&self) {
+        self.state().holders += 1;
+    }
+
+    pub(crate) fn unhold(&self) {
+        let mut state = self.state();
+        state.holders -= 1;
+        if state.holders == 0 {
+            for (chunk, index) in std::mem::take(&mut state.held) {
+                state.release(&chunk, index);
+            }
+        }
+    }
+}
+
+impl TableState {
+    fn release(&mut self, chunk: &Arc<Chunk>, index: usize) {
         if chunk.shape().kind == SlotKind::Counters
-            && let Some(prefix) = state.keeps
+            && let Some(prefix) = self.keeps
             && let Some(name) = chunk.name(index).filter(|name| name.starts_with(prefix))
         {
             // Relaxed: its only writer drops it.
             let count = u64::from_le(chunk.data(index)[0].load(Ordering::Relaxed));
-            *state.kept.entry(name).or_default() += count;
+            *self.kept.entry(name).or_default() += count;
         }
         chunk.retire(index);
         let same = |slots: &ChunkSlots| Arc::ptr_eq(&slots.chunk, chunk);
-        let Some(at) = state.chunks.iter().position(same) else { return };
-        let slots = &mut state.chunks[at];
+        let Some(at) = self.chunks.iter().position(same) else { return };
+        let slots = &mut self.chunks[at];
         slots.free.push(index);
         // Logs come each with a file of its own: it goes with the log. So do empty files, but
         // for the first of its kind, which may fill again at once.
         let shape = chunk.shape();
         let unused = slots.free.len() == shape.slots;
-        let first = state.chunks.iter().position(|slots| slots.chunk.shape().kind == shape.kind);
+        let first = self.chunks.iter().position(|slots| slots.chunk.shape().kind == shape.kind);
         if unused && (shape.kind == SlotKind::Log || first != Some(at)) {
-            state.chunks.remove(at);
+            self.chunks.remove(at);
         }
     }
 }

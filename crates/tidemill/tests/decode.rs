@@ -102,7 +102,7 @@ fn all_fields_are_in_order_and_the_rest_is_optional() {
     options.nodes.listen = Listen::Address("localhost:0".to_owned());
     let registry = options.registry.clone();
     let (console, data, _) = taped();
-    program.run(options, console).expect("it runs");
+    let _report = program.run(options, console).expect("it runs");
     assert!(data.text().contains(", 7, [48.5], 21.5, [])"), "{}", data.text());
     let counters = registry.snapshot().counters;
     let dropped = counters.iter().find(|(name, _)| **name == *"border/read/dropped_no_rest");

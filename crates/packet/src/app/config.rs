@@ -7,8 +7,8 @@ use std::fmt;
 pub enum Value {
     /// `true`, `false`.
     Bool(bool),
-    /// `42`, `0x2A`.
-    Integer(i64),
+    /// `42`, `0x2A`: between -2^63 and 2^64 - 1.
+    Integer(i128),
     /// `0.5`; never infinite.
     Double(f64),
     /// `"text"`.
@@ -38,7 +38,7 @@ impl From<&str> for Value {
 
 impl From<i64> for Value {
     fn from(integer: i64) -> Value {
-        Value::Integer(integer)
+        Value::Integer(integer.into())
     }
 }
 

@@ -18,7 +18,7 @@ pub enum BadValue {
     /// An integer outside of the range of the type.
     Range {
         /// The integer.
-        given: i64,
+        given: i128,
         /// The least of the type.
         min: i128,
         /// The greatest of the type.
@@ -89,7 +89,7 @@ macro_rules! integers {
             }
 
             fn value(&self) -> Value {
-                Value::Integer(i64::try_from(*self).unwrap_or(i64::MAX))
+                Value::Integer((*self).into())
             }
         }
     )*};

@@ -110,22 +110,11 @@ impl Parser<'_> {
 
     /// The default of a key. After an error parsing continues at the next key.
     fn key_default(&mut self) -> Option<Value> {
-        let literal = self.literal();
-        let is_literal = literal.is_some();
-        let value = literal.and_then(Literal::value);
+        let value = self.literal().map(Literal::value);
         match value {
             Some(_) => self.advance(),
             None => {
-                match is_literal {
-                    true => {
-                        let help = format!("a default is {} at most", i64::MAX);
-                        self.expected("a smaller number", &help);
-                    }
-                    false => {
-                        let help = "a default is a number, a text, true or false";
-                        self.expected("a default", help);
-                    }
-                }
+                self.expected("a default", "a default is a number, a text, true or false");
                 while !matches!(self.kind(), TokenKind::Mark(',' | ')' | '{') | TokenKind::End) {
                     self.advance();
                 }

@@ -14,14 +14,14 @@ pub(super) enum Literal {
 }
 
 impl Literal {
-    /// As a value of a config; nothing if it is too large.
-    pub fn value(self) -> Option<Value> {
-        Some(match self {
-            Literal::Integer(integer) => Value::Integer(integer.try_into().ok()?),
+    /// As a value of a config.
+    pub fn value(self) -> Value {
+        match self {
+            Literal::Integer(integer) => Value::Integer(integer),
             Literal::Double(double) => Value::Double(double),
             Literal::Text(text) => Value::Text(text),
             Literal::Bool(truth) => Value::Bool(truth),
-        })
+        }
     }
 }
 
@@ -39,7 +39,7 @@ impl Parser<'_> {
                 let known = self.values.and_then(|values| values.get(&self.source()[1..]));
                 match known {
                     None => Literal::Integer(1),
-                    Some(Value::Integer(integer)) => Literal::Integer((*integer).into()),
+                    Some(Value::Integer(integer)) => Literal::Integer(*integer),
                     Some(Value::Double(double)) => Literal::Double(*double),
                     Some(Value::Text(text)) => Literal::Text(text.clone()),
                     Some(Value::Bool(truth)) => Literal::Bool(*truth),

@@ -390,12 +390,7 @@ impl Parser<'_> {
                     self.expected("a value", help);
                     return None;
                 };
-                let Some(value) = literal.value() else {
-                    let help = format!("values of a config are {} at most", i64::MAX);
-                    self.expected("a smaller number", &help);
-                    return None;
-                };
-                Written::Literal(value)
+                Written::Literal(literal.value())
             }
         };
         self.advance();

@@ -53,6 +53,25 @@ pub(super) const FUNCTIONS: &[Function] = &[
     )
     .doc("As `f_uintBE`, the least significant byte first.")
     .examples(&[("f_uintLE(b\"\\x45\\x00\\x01\\x02\", 2, 2)", "513")]),
+    Function::new(
+        "intBE",
+        &[one("bytes", BYTES), one("offset", INT), one("size", INT)],
+        INT,
+        |call| signed(call, |bytes| bytes.iter().fold(0, shift_in)),
+    )
+    .doc("As `f_uintBE`, an integer with a sign (two's complement).")
+    .examples(&[
+        ("f_intBE(b\"\\x00\\xff\\xfe\", 1, 2)", "-2"),
+        ("f_intBE(b\"\\x00\\xff\\xfe\", 0, 3)", "65534"),
+    ]),
+    Function::new(
+        "intLE",
+        &[one("bytes", BYTES), one("offset", INT), one("size", INT)],
+        INT,
+        |call| signed(call, |bytes| bytes.iter().rev().fold(0, shift_in)),
+    )
+    .doc("As `f_intBE`, the least significant byte first.")
+    .examples(&[("f_intLE(b\"\\xfe\\xff\\x00\", 0, 2)", "-2")]),
     Function::new("bytesBE", &[one("x", INT), one("size", INT)], BYTES, |call| {
         written(call, |bytes, size| bytes[8 - size..].to_vec())
     })
@@ -105,17 +124,28 @@ fn shift_in(number: u64, byte: &u8) -> u64 {
 }
 
 fn unsigned<'a>(call: &Call<'_, 'a>, read: fn(&[u8]) -> u64) -> Evaluated<'a> {
+    let number = read(integer(call)?);
+    i64::try_from(number).map(Value::Int).map_err(|_| EvalError::Overflow)
+}
+
+fn signed<'a>(call: &Call<'_, 'a>, read: fn(&[u8]) -> u64) -> Evaluated<'a> {
+    let bytes = integer(call)?;
+    let above = 64 - 8 * bytes.len() as u32;
+    Ok(Value::Int((read(bytes) << above).cast_signed() >> above))
+}
+
+/// The bytes of an integer among others, 1 to 8.
+fn integer<'a>(call: &Call<'_, 'a>) -> Result<&'a [u8], EvalError> {
     let bytes = call.bytes(0)?;
     let (offset, size) = (call.count(1)?, call.count(2)?);
     if !(1..=8).contains(&size) {
         return Err(call.fail(format!("an integer has 1 to 8 bytes, not {size}")));
     }
     let taken = offset.checked_add(size).and_then(|end| bytes.get(offset..end));
-    let Some(taken) = taken else {
+    taken.ok_or_else(|| {
         let length = bytes.len();
-        return Err(call.fail(format!("no {size} bytes from {offset} on among {length}")));
-    };
-    i64::try_from(read(taken)).map(Value::Int).map_err(|_| EvalError::Overflow)
+        call.fail(format!("no {size} bytes from {offset} on among {length}"))
+    })
 }
 
 fn written<'a>(call: &Call<'_, 'a>, write: fn(&[u8; 8], usize) -> Vec<u8>) -> Evaluated<'a> {

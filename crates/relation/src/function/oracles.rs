@@ -188,6 +188,22 @@ proptest! {
             let given = value(function, &arguments).ok();
             prop_assert_eq!(given, expected.map(|number| OwnedValue::new(Value::Int(number))));
         }
+        // With a sign: the first or last byte has it, and fills what is missing of 8.
+        let sign = |byte: Option<&u8>| byte.map_or(0, |byte| if byte & 0x80 == 0 { 0 } else { 0xff });
+        let high = taken.map(|taken| {
+            let mut all = [sign(taken.first()); 8];
+            all[8 - taken.len()..].copy_from_slice(taken);
+            i64::from_be_bytes(all)
+        });
+        let low = taken.map(|taken| {
+            let mut all = [sign(taken.last()); 8];
+            all[..taken.len()].copy_from_slice(taken);
+            i64::from_le_bytes(all)
+        });
+        for (function, expected) in [("intBE", high), ("intLE", low)] {
+            let given = value(function, &arguments).ok();
+            prop_assert_eq!(given, expected.map(|number| OwnedValue::new(Value::Int(number))));
+        }
     }
 
     #[test]

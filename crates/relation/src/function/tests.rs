@@ -44,7 +44,7 @@ fn every_name_of_the_language_exists_once() {
                  setVectorOffset getMatrixOffset setMatrixOffset typeOf empty initSet mod tostr \
                  upper lower strlen substr strcat strreplace strfind contains min max floor ceil \
                  abs exp ln neg ifelse serialize deserialize tupleId union length slice uintBE \
-                 uintLE bytesBE bytesLE hex unhex bytes text ip mac addrText inNet net fromJson \
+                 uintLE intBE intLE bytesBE bytesLE hex unhex bytes text ip mac addrText inNet net fromJson \
                  toJson field rows formatTime parseTime decode encode";
     let mut expected: Vec<&str> = names.split_whitespace().collect();
     let mut found: Vec<&str> = catalogue().iter().map(|function| function.name).collect();
@@ -137,6 +137,9 @@ fn values_and_errors() {
             "f_uintLE(b\"\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\", 0, 8)",
             "error: a result is out of range",
         ),
+        ("f_intBE(b\"\\x80\\x00\\x00\\x00\\x00\\x00\\x00\\x00\", 0, 8)", "-9223372036854775808"),
+        ("f_intLE(b\"\\x80\", 0, 1)", "-128"),
+        ("f_intBE(b\"abc\", 1, 3)", "error: intBE: no 3 bytes from 1 on among 3"),
         ("f_hex(-1)", "error: hex: -1 is negative"),
         ("f_hex(0x1I)", "\"0000000000000000000000000000000000000001\""),
         ("f_unhex(\"abc\")", "error: unhex: a byte has two hex digits"),

@@ -388,3 +388,23 @@ fn counters_of_a_prefix_are_kept_when_they_are_dropped() {
     plain.counter("border/a/seen").add(1);
     assert_eq!(plain.snapshot().counters, [].into());
 }
+
+#[test]
+fn what_is_held_stays_when_its_owner_drops_it() {
+    for registry in [Registry::in_memory(), Registry::keeping("node/")] {
+        let (gone, stays) = (registry.counter("node/gone"), registry.counter("stays"));
+        (gone.add(3), stays.add(4));
+        let held = [registry.hold(), registry.hold()];
+        drop(gone);
+        let again = registry.counter("again");
+        again.add(5);
+        let counts = |registry: &Registry| registry.snapshot().counters;
+        let of = |name: &str| counts(&registry).get(name).copied();
+        let [one, other] = held;
+        drop(one);
+        assert_eq!((of("node/gone"), of("stays"), of("again")), (Some(3), Some(4), Some(5)));
+        drop(other);
+        let keeps = registry.0.state().keeps.is_some();
+        assert_eq!((of("node/gone"), of("again")), (keeps.then_some(3), Some(5)));
+    }
+}

@@ -400,7 +400,7 @@ impl Run {
                 (journal.violations, journal.given_up)
             };
             (summary.violations, summary.given_up) = (violations, given_up);
-            others.end(&machine, (&mut summary, &mut report.profile))?;
+            others.end(&machine, (&mut summary, &mut report))?;
             summary.leave_out();
             report.nodes = Some(summary);
         }
@@ -413,7 +413,12 @@ impl Run {
         machine.control = None;
         // Relaxed: the flag publishes no other data.
         let is_stopped = options.stop_flag.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        let is_left = options.nodes.ends_process && (machine.is_ending || is_stopped);
+        let is_over = machine.is_ending || is_stopped;
+        let is_left = options.nodes.ends_process && machine.has.nodes && is_over;
+        report.counters.push(options.registry.hold());
+        if report.starts_again {
+            report.counters.clear();
+        }
         leave((machine, events), is_left);
         Ok(report)
     }

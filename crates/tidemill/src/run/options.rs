@@ -47,7 +47,7 @@ pub struct RunOptions {
     pub reload: Option<Reload>,
     /// The role as a service. Ignored under a virtual clock.
     pub service: Service,
-    /// The published counters. They are removed when the run and all other holders have ended.
+    /// The published counters. They are removed when the report of the run is dropped.
     /// Their folder has the socket for tools of this host.
     pub registry: Registry,
     /// Its nodes of rules.

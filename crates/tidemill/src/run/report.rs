@@ -8,6 +8,7 @@ use tidemill_packet::engine::{Engine, EngineStats};
 use tidemill_packet::link::LinkStats;
 use tidemill_packet::packet::PoolStats;
 use tidemill_proc::{Counts, fault};
+use tidemill_stat::Held;
 
 use crate::profile::Profile;
 use crate::summary::Summary;
@@ -37,6 +38,8 @@ pub struct Report {
     pub starts_again: bool,
     /// The coverage of each rule, by number, in a simulation.
     pub coverage: Vec<RuleCoverage>,
+    /// Its counters, which the registry shows as long as the report exists.
+    pub(crate) counters: Vec<Held>,
     /// Other errors: files that could not be written, apps out of order at the end.
     pub problems: Vec<String>,
 }

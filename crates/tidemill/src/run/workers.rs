@@ -18,8 +18,9 @@ use std::thread::{self, JoinHandle};
 
 use tidemill_event::{Loop, Os, Outcome, Owner, Remote};
 use tidemill_overlog::node::Program as Rules;
-use tidemill_stat::Registry;
+use tidemill_stat::{Held, Registry};
 
+use super::Report;
 use super::counters::show_counters;
 use super::options::{Listen, NodeOptions};
 use crate::console::Console;
@@ -40,7 +41,7 @@ use crate::summary::Summary;
 type Names = Vec<(String, String)>;
 
 /// The results of a worker's nodes, and the cost of their rules, if it was measured.
-type Part = (Summary, Option<Profile>);
+type Part = (Summary, Option<Profile>, Option<Held>);
 
 /// The input of all workers.
 #[derive(Clone)]
@@ -151,14 +152,15 @@ impl Workers {
     pub(super) fn end(
         &mut self,
         machine: &Machine,
-        (summary, profile): (&mut Summary, &mut Option<Profile>),
+        (summary, report): (&mut Summary, &mut Report),
     ) -> Result<(), Error> {
         let mut failure = Ok(());
         for worker in self.stop() {
             match worker.thread.join() {
-                Ok(Ok((part, costs))) => {
+                Ok(Ok((part, costs, held))) => {
                     summary.add(&part);
-                    profile.as_mut().zip(costs).into_iter().for_each(|(all, more)| all.add(more));
+                    report.counters.extend(held);
+                    report.profile.as_mut().zip(costs).into_iter().for_each(|(all, more)| all.add(more));
                 }
                 Ok(Err(error)) => failure = Err(error),
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -244,8 +246,9 @@ fn work(
     (summary.violations, summary.given_up) = (journal.violations, journal.given_up);
     journal.console.flush();
     drop(journal);
+    let held = common.registry.hold();
     leave((machine, events), common.options.ends_process);
-    Ok((summary, profile))
+    Ok((summary, profile, Some(held)))
 }
 
 type Open = (Machine, Loop<Machine>, nodes::Opened, Remote<Machine>);

@@ -389,7 +389,7 @@ impl Lower<'_> {
 pub(super) fn number_of(value: &Written) -> u64 {
     match value {
         Written::Bool(truth) => u64::from(*truth),
-        Written::Integer(integer) => integer.cast_unsigned(),
+        Written::Integer(integer) => *integer as u64,
         Written::Text(text) => address(text).unwrap_or(0),
         Written::Double(_) | Written::List(_) => 0,
     }

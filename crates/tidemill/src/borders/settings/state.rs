@@ -209,7 +209,7 @@ fn fits(known: &AppSpec, key: &str, value: &Setting) -> Result<(), SettingError>
 fn setting(value: Value<'_>) -> Option<Setting> {
     Some(match value {
         Value::Bool(truth) => Setting::Bool(truth),
-        Value::Int(number) => Setting::Integer(number),
+        Value::Int(number) => Setting::Integer(number.into()),
         Value::Double(number) => Setting::Double(number),
         Value::Str(text) => Setting::Text(text.to_owned()),
         Value::List(values) => Setting::List(values.iter().map(setting).collect::<Option<_>>()?),

@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_words_one_by_one() {
-        let bytes: Vec<u8> = (0..200_u32).map(|at| (at * at * 37 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..200_u32).map(|at| ((at * at * 37) >> 3) as u8).collect();
         for end in 0..bytes.len() {
             for start in [0, 5, 0xffff, u32::MAX] {
                 let words = bytes[..end].chunks(2);

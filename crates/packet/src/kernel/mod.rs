@@ -362,11 +362,8 @@ pub enum Step {
 impl Step {
     /// Whether the packet may begin or end elsewhere afterwards.
     pub(crate) fn changes_length(&self) -> bool {
-        match self {
-            Step::Prepend(..) | Step::Strip(_) | Step::StripTo(_) => true,
-            Step::Truncate(_) | Step::Shorten(_) => true,
-            _ => false,
-        }
+        let is_at_front = matches!(self, Step::Prepend(..) | Step::Strip(_) | Step::StripTo(_));
+        is_at_front || matches!(self, Step::Truncate(_) | Step::Shorten(_))
     }
 
     /// The values that it uses.

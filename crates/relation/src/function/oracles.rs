@@ -189,7 +189,10 @@ proptest! {
             prop_assert_eq!(given, expected.map(|number| OwnedValue::new(Value::Int(number))));
         }
         // With a sign: the first or last byte has it, and fills what is missing of 8.
-        let sign = |byte: Option<&u8>| byte.map_or(0, |byte| if byte & 0x80 == 0 { 0 } else { 0xff });
+        let sign = |byte: Option<&u8>| match byte {
+            Some(0x80..) => 0xff,
+            _ => 0,
+        };
         let high = taken.map(|taken| {
             let mut all = [sign(taken.first()); 8];
             all[8 - taken.len()..].copy_from_slice(taken);

@@ -44,8 +44,8 @@ fn every_name_of_the_language_exists_once() {
                  setVectorOffset getMatrixOffset setMatrixOffset typeOf empty initSet mod tostr \
                  upper lower strlen substr strcat strreplace strfind contains min max floor ceil \
                  abs exp ln neg ifelse serialize deserialize tupleId union length slice uintBE \
-                 uintLE intBE intLE bytesBE bytesLE hex unhex bytes text ip mac addrText inNet net fromJson \
-                 toJson field rows formatTime parseTime decode encode";
+                 uintLE intBE intLE bytesBE bytesLE hex unhex bytes text ip mac addrText inNet \
+                 net fromJson toJson field rows formatTime parseTime decode encode";
     let mut expected: Vec<&str> = names.split_whitespace().collect();
     let mut found: Vec<&str> = catalogue().iter().map(|function| function.name).collect();
     expected.sort_unstable();

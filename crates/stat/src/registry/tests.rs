@@ -393,7 +393,8 @@ fn counters_of_a_prefix_are_kept_when_they_are_dropped() {
 fn what_is_held_stays_when_its_owner_drops_it() {
     for registry in [Registry::in_memory(), Registry::keeping("node/")] {
         let (gone, stays) = (registry.counter("node/gone"), registry.counter("stays"));
-        (gone.add(3), stays.add(4));
+        gone.add(3);
+        stays.add(4);
         let held = [registry.hold(), registry.hold()];
         drop(gone);
         let again = registry.counter("again");

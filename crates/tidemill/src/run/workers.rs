@@ -160,7 +160,9 @@ impl Workers {
                 Ok(Ok((part, costs, held))) => {
                     summary.add(&part);
                     report.counters.extend(held);
-                    report.profile.as_mut().zip(costs).into_iter().for_each(|(all, more)| all.add(more));
+                    if let Some((all, more)) = report.profile.as_mut().zip(costs) {
+                        all.add(more);
+                    }
                 }
                 Ok(Err(error)) => failure = Err(error),
                 Err(panic) => std::panic::resume_unwind(panic),

@@ -53,6 +53,11 @@ fn check(example: &str, lines: &[&str]) {
 }
 
 #[test]
+fn router() {
+    check("router", &[]);
+}
+
+#[test]
 fn ping() {
     check("ping", &[r#"roundTrip("n1:1", "n0:1", 0.020000000s)"#]);
 }

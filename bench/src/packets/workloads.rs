@@ -201,7 +201,7 @@ fn graph(phases: &[Phase]) -> Graph {
     let mut config = Config::new();
     let frames = |phase: &Phase| list(phase.frames().into_iter().map(Value::Text).collect());
     config.set("frames", list(phases.iter().map(frames).collect()));
-    let number = |number: u64| Value::Integer(number as i64);
+    let number = |number: u64| Value::Integer(number.into());
     config.set("outputs", list(phases.iter().map(|one| number(one.east.into())).collect()));
     config.set("packets", list(phases.iter().map(|one| number(one.packets)).collect()));
     let mut graph = Graph::new();

@@ -2,7 +2,7 @@
 
 use crate::channel::interface_of;
 use crate::communication::Communication;
-use crate::component::{ComponentId, Life, path};
+use crate::component::{ComponentId, Life, path, unique_path};
 use crate::crew;
 use crate::fault::{self, process_name};
 use crate::handle::ComponentRef;
@@ -15,7 +15,8 @@ use crate::program::Port;
 pub struct ComponentView {
     /// Its id.
     pub id: ComponentId,
-    /// From the entry component down: `Town/house[3]`.
+    /// From the entry component down: `Town/house[3]`. No other component has it: where several
+    /// have one name, their numbers follow, as in `Adder#7`.
     pub path: String,
     /// The name of its type.
     pub kind: String,
@@ -88,13 +89,14 @@ impl Worker {
             crew::between(worker, |worker| {
                 let server = worker.machine.systems.lines.get(communication)?;
                 let client = server.channel().client_component().some()?;
-                Some(path(worker, client))
+                Some(unique_path(worker, client))
             })
         })
     }
 
     /// Makes the component of a path, as [`Worker::components`] shows it, fail; false if there is
-    /// none. Then the world is to be [armed](crate::arm).
+    /// none. Without `#NUMBER` in the path it is the first that has it. Then the world is to be
+    /// [armed](crate::arm).
     pub fn kill(&mut self, wanted: &str) -> bool {
         crew::visit(self, |worker| {
             crew::between(worker, |worker| {
@@ -102,9 +104,14 @@ impl Worker {
                     component.is_doomed()
                         || matches!(Life::of(component), Life::Failing | Life::Failed)
                 };
-                let found = worker.machine.table.iter_from(0).find(|component| {
-                    !has_begun_to_fail(*component) && path(worker, *component) == wanted
-                });
+                let is_it = |component: ComponentRef| {
+                    path(worker, component) == wanted || unique_path(worker, component) == wanted
+                };
+                let found = worker
+                    .machine
+                    .table
+                    .iter_from(0)
+                    .find(|component| !has_begun_to_fail(*component) && is_it(*component));
                 let found = found.inspect(|&component| {
                     fault::note_component(worker, component, "outside", fault::Reason::Killed);
                 });
@@ -117,7 +124,7 @@ impl Worker {
         let descriptor = component.descriptor();
         let mut view = ComponentView {
             id: component.id(),
-            path: path(self, component),
+            path: unique_path(self, component),
             kind: descriptor.name.clone(),
             life: Life::of(component),
             processes: Vec::new(),
@@ -131,7 +138,7 @@ impl Worker {
                 .then(|| channel.client_component().some())
                 .flatten()
                 .map(|client| ClientView {
-                    path: path(self, client),
+                    path: unique_path(self, client),
                     interface: interface_of(self, channel).name.clone(),
                     queued: channel.count(),
                 });

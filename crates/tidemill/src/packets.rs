@@ -16,6 +16,7 @@
 
 pub mod decode;
 pub(crate) mod device;
+mod own;
 pub mod rules;
 pub mod script;
 

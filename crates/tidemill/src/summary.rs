@@ -217,6 +217,11 @@ fn frames(fleet: &Fleet) -> (u64, u64) {
     sent.fold((0, 0), |sum, sent| (sum.0 + sent.0, sum.1 + sent.1))
 }
 
+/// Drops of a node's network beside refused datagrams: tuples that are too long, of which fragments
+/// were lost, or which waited for a session that failed.
+const GIVEN_UP: [Count; 4] =
+    [Count::NoSession, Count::Unsendable, Count::FragmentTimeout, Count::FragmentEvicted];
+
 /// The drops of the network, the loop and the live nodes, by all reasons.
 fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)> {
     let mut reasons: Vec<(&str, u64)> = vec![("loop_queue_full", events.stats().dropped_events)];
@@ -245,10 +250,8 @@ fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)
     let sum_stages = |of: fn(&StageCounters) -> u64| {
         nodes.iter().flat_map(|counters| &counters.stages).map(of).sum()
     };
-    // Datagrams of peers that nodes refused, and those that waited for a session that failed.
-    let refused =
-        Count::ALL.iter().filter(|count| count.is_refusal() || **count == Count::NoSession);
-    reasons.extend(refused.map(|count| {
+    let is_shown = |count: &&Count| count.is_refusal() || GIVEN_UP.contains(*count);
+    reasons.extend(Count::ALL.iter().filter(is_shown).map(|count| {
         let mails = fleet.ids().filter_map(|id| fleet.mail(id));
         (count.name(), mails.map(|mail| mail.counters().get(*count)).sum())
     }));

@@ -280,3 +280,56 @@ fn counts_of_borders_outlive_crashes() {
     assert_eq!(events(""), Some(3 * 3));
     assert_eq!(events("at 1 crash 1\nat 2 restart 1\nat 3 crash 1\nat 3 crash 2"), Some(4 * 3));
 }
+
+/// Node 1 sends node 0 a text of 16 * 2^steps bytes.
+const LONG: &str = "
+materialize(got, infinity, infinity, keys(2)).
+g1 grow(@N, \"0123456789abcdef\", Steps) :- start(@N, Steps).
+g2 grow(@N, T + T, Steps - 1) :- grow(@N, T, Steps), Steps > 0.
+g3 long(@LANDMARK, T) :- grow(@N, T, 0).
+r1 got(@N, f_strlen(T)) :- long(@N, T).
+watchmod(got, \"i\").";
+
+/// What does not fit a datagram goes in fragments, which meet the conditions of the network.
+#[test]
+fn long_tuples_cross_a_simulated_network() {
+    let sim = |script: &str, seed: u64, loss: f64| {
+        let options = SimOptions { nodes: 2, seed, loss, ..SimOptions::default() };
+        let options_of_load = LoadOptions {
+            injected: Some(["start".to_owned()].into_iter().collect()),
+            ..LoadOptions::default()
+        };
+        let program = Program::of_texts(&[("a.olg", LONG)], &options_of_load);
+        assert!(!program.has_errors());
+        let (text, notes, report) = simulated(program, options, script);
+        assert_eq!(notes, "");
+        let rows: String =
+            text.split_inclusive('\n').filter(|line| line.contains("got(")).collect();
+        (rows, report.nodes.expect("nodes"))
+    };
+    let quarter = "at 1 inject 1 start(NODE, 14)\n";
+    for seed in 1..=5 {
+        let (text, summary) = sim(quarter, seed, 0.0);
+        assert!(text.contains(", 262144)"), "{text}");
+        // It is there when its last fragment is, at the latency of the network.
+        let at: f64 = text.split(' ').next().and_then(|at| at.parse().ok()).expect("a time");
+        assert!((1.010..=1.050).contains(&at), "{text}");
+        assert!(summary.messages > 200 && summary.bytes > 262_144, "{summary}");
+        assert_eq!(sim(quarter, seed, 0.0), (text, summary));
+    }
+    // Without one of its fragments it is lost, as by UDP.
+    let (text, summary) = sim(quarter, 1, 0.2);
+    assert_eq!(text, "");
+    assert!(summary.tables.contains(&("got".to_owned(), 0)));
+    assert!(summary.dropped.contains(&("fragment_timeout".to_owned(), 1)), "{summary}");
+    // So it is with a node that crashes meanwhile.
+    let crash = "at 1 inject 1 start(NODE, 14)\nat 1.005 crash 0\nat 1.2 restart 0\n\
+                 at 2 inject 1 start(NODE, 14)\n";
+    let (text, _) = sim(crash, 1, 0.0);
+    assert_eq!(text.matches(", 262144)").count(), 1, "{text}");
+    assert!(text.starts_with("2.0"), "{text}");
+    // The limit of a message is that of the real network.
+    let (text, summary) = sim("at 1 inject 1 start(NODE, 16)\n", 1, 0.0);
+    assert_eq!((text.as_str(), summary.messages), ("", 0), "{summary}");
+    assert_eq!(summary.dropped, [("unsendable".to_owned(), 1)]);
+}

@@ -304,3 +304,44 @@ fn scripts_that_do_not_fit_are_refused() {
     assert!(load(&graph).has_errors() && found(&graph).contains("1 at least"));
     fs::remove_dir_all(folder).expect("removed");
 }
+
+/// A graph is no program of an app: it could contain itself, alone or by way of another.
+#[test]
+fn a_file_does_not_lead_back_to_itself() {
+    let folder = folder("loop");
+    let graph = |app: &str, file: &str| {
+        let path = folder.join(file);
+        format!("src :: Source {{ packets: 1 }}\nown :: {app} {{ file: {path:?} }}\nsrc -> own")
+    };
+    let name = |file: &str| folder.join(file).display().to_string();
+    for (app, needed) in [("Rules", "rules"), ("Script", "components")] {
+        // One that names itself, and two that name each other.
+        for [file, other] in [["a.flow", "a.flow"], ["a.flow", "b.flow"]] {
+            fs::write(folder.join(file), graph(app, other)).expect("written");
+            fs::write(folder.join(other), graph(app, file)).expect("written");
+            let program = Program::load(&[folder.join(file)], &LoadOptions::default());
+            let [error] = &program.diagnostics[..] else { panic!("{:?}", program.diagnostics) };
+            let other = name(other);
+            assert_eq!(
+                error.message,
+                format!(
+                    "`own` cannot run `{other}`, a packet graph, which could lead back to itself"
+                )
+            );
+            assert_eq!(program.sources.name(error.span.file), name(file));
+            assert!(program.sources.slice(error.span).starts_with("own"));
+            let help = format!("the `file` of `{app}` is one of {needed}");
+            assert_eq!(error.help.as_ref(), Some(&help));
+        }
+        let other = if app == "Rules" { "x.com" } else { "x.olg" };
+        assert!(found(&graph(app, other)).contains("error[app-file]"));
+        assert_eq!(found(&graph(app, if app == "Rules" { "x.OLG" } else { "x.cl" })), "");
+    }
+    // Rules that include themselves end with a place, too.
+    let rules = folder.join("loop.olg");
+    fs::write(&rules, "r1 x(@N) :- y(@N).\n#include \"loop.olg\"\n").expect("written");
+    let error = refused(&graph("Rules", "loop.olg"));
+    let place = format!("{}:2:10: error[include-cycle]", rules.display());
+    assert!(error.contains(&place), "{error}");
+    fs::remove_dir_all(&folder).expect("removed");
+}

@@ -128,3 +128,56 @@ fn rules_read_the_channels_and_pores_of_components() {
     let pore = ", \"io_uring\", \"Main\", ";
     assert!(text.contains(pore), "{pore} in\n{text}");
 }
+
+/// Instances of a stage have one type and no owner, and processes have variables of one name.
+#[test]
+fn components_and_processes_of_one_name_have_rows_of_their_own() {
+    let rules = "
+        stage(\"cl:Outer\", ask, answer, keys(2)).
+        a1 ask(@N, \"a\") :- periodic(@N, E, 0.01, 1).
+        a2 ask(@N, \"b\") :- periodic(@N, E, 0.01, 1).
+        p1 process(@N, Path, Process) :- sys::process(@N, Path, Process, _, _, _).
+        c1 part(@N, Path, Type) :- sys::component(@N, Path, Type, _, _, _).
+        watchmod(process, \"c\"). watchmod(part, \"c\"). watch(answer).";
+    let components = "
+        INTERFACE Gate; { IN Open OUT Opened } END Gate;
+        COMPONENT Inner OFFERS Gate;
+          IMPLEMENTATION Gate; BEGIN WHILE ?Open DO ?Open; !Opened END END Gate;
+        END Inner;
+        INTERFACE Asking; { IN Ask(key: TEXT) { OUT Answer(key: TEXT) } OUT Done } END Asking;
+        COMPONENT Outer OFFERS Asking;
+          VARIABLE own: Inner;
+          IMPLEMENTATION Asking; VARIABLE key: TEXT; local: Inner;
+          BEGIN
+            NEW(local); local!Open; local?Opened;
+            WHILE ?Ask DO ?Ask(key); !Done END
+          END Asking;
+        BEGIN NEW(own); own!Open; own?Opened
+        END Outer;";
+    let program = load(&[("a.olg", rules), ("a.com", components)]);
+    let mut options =
+        RunOptions { seed: Some(1), end_ns: Some(1_600_000_000), ..RunOptions::default() };
+    options.nodes.listen = Listen::Address("localhost:0".to_owned());
+    let (console, data, notes) = taped();
+    program.run(options, console).expect("it runs");
+    assert_eq!(notes.text(), "");
+    let text = data.text();
+    let rows = |rule: &str| {
+        let of_rule = text.lines().filter(|line| line.contains(rule));
+        let mut rows: Vec<&str> =
+            of_rule.filter_map(|line| line.split_once(", \"")).map(|it| it.1).collect();
+        rows.sort_unstable();
+        rows
+    };
+    // The two instances, and of each the component that it owns, and the one of its process.
+    let parts = rows(" c1 part(");
+    let of_type =
+        |name: &str| parts.iter().filter(|row| row.ends_with(&format!("\"{name}\")"))).count();
+    assert_eq!((of_type("Outer"), of_type("Inner")), (2, 4), "{text}");
+    let is_numbered = |row: &&str| row.starts_with("Outer#");
+    assert!(parts.iter().all(|row| is_numbered(&row)), "{text}");
+    assert_eq!(parts.iter().filter(|row| row.contains("/own\"")).count(), 2, "{text}");
+    assert_eq!(parts.iter().filter(|row| row.contains("/local#")).count(), 2, "{text}");
+    // A server process for the stage, and for each communication that is open.
+    assert_eq!(rows(" p1 process(").len(), 4, "{text}");
+}

@@ -6,12 +6,11 @@ use std::path::Path;
 use tidemill::error::Error;
 use tidemill::explore::{ExploreOptions, Explorer, seed_that_fails};
 use tidemill::sim::{SimOptions, Simulation};
-use tidemill_diag::Sources;
 
 use super::common;
 use super::components::most_of_memory;
 use super::interrupt::{Interrupt, OnTerminate};
-use super::script_file::ScriptFile;
+use super::script_file::{self, ScriptFile};
 use super::sim;
 use crate::args::ExploreArgs;
 use crate::output::Out;
@@ -29,8 +28,7 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
     let script = ScriptFile::read(args.script.as_deref(), report)?;
     let program = sim::load(&args.sources, &args.tuples, (script.as_ref(), None), report)?;
     let extra = common::tuples(&args.tuples, &program, report)?;
-    let mut sources = Sources::new();
-    let script = script.map(|script| script.parse(&mut sources, report)).transpose()?;
+    let (script, sources) = script_file::checked(script, report)?;
     let interrupt = Interrupt::new(OnTerminate::End)
         .map_err(|error| common::failed(report, format!("no signals: {error}")))?;
     let options = ExploreOptions {

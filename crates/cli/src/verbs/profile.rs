@@ -7,7 +7,6 @@ use tidemill::graph;
 use tidemill::profile::{annotate, flame_graph, table};
 use tidemill::program::Program;
 use tidemill::sim::{SimOptions, Simulation};
-use tidemill_diag::Sources as Texts;
 
 use super::interrupt::{Interrupt, OnTerminate};
 use super::script_file::{self, ScriptFile};
@@ -41,8 +40,7 @@ fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
     let no_signals = |error: io::Error| common::failed(report, format!("no signals: {error}"));
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
     interrupt.insist("a turn", report).map_err(no_signals)?;
-    let mut texts = Texts::new();
-    let script = script.map(|script| script.parse(&mut texts, report)).transpose()?;
+    let (script, texts) = script_file::checked(script, report)?;
     let of_script = script.as_ref().map_or((None, None), |script| (script.nodes, script.seed));
     let nodes = nodes.or(of_script.0).unwrap_or(1);
     let options = SimOptions {

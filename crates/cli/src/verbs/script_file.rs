@@ -1,10 +1,10 @@
-//! The script of a simulation: read once, as it may be a pipe.
+//! The script of a simulation: read once, as it may be a pipe, and parsed once.
 
 use std::fs;
 use std::path::Path;
 
 use tidemill::script::{self, Script};
-use tidemill_diag::{FileId, Sources};
+use tidemill_diag::{Diagnostic, Sources};
 use tidemill_relation::text::parse_pattern;
 use tidemill_stdx::sorted::SortedSet;
 
@@ -23,24 +23,34 @@ pub fn injected(given: &Tuples, script: Option<&ScriptFile>) -> SortedSet<String
     names
 }
 
-/// The text of a script.
+/// A script that has been read and parsed, once: whichever relations the rules lack may be its own,
+/// so it comes before the program, and its errors follow those of the program.
 pub struct ScriptFile {
-    name: String,
-    text: String,
+    /// Its text alone.
+    sources: Sources,
+    script: Script,
+    found: Vec<Diagnostic>,
 }
 
 impl ScriptFile {
-    /// The script of these lines, which is to be in a file.
-    pub fn of(path: &Path, lines: &[String]) -> ScriptFile {
-        ScriptFile { name: path.display().to_string(), text: lines.join("\n") }
+    fn new(name: String, text: String) -> ScriptFile {
+        let mut sources = Sources::new();
+        let file = sources.add(name, text);
+        let (script, found) = script::parse(file, sources.text(file));
+        ScriptFile { sources, script, found }
     }
 
-    /// Reads the script, if one is given; reports an error.
+    /// The script of these lines, which is to be in a file.
+    pub fn of(path: &Path, lines: &[String]) -> ScriptFile {
+        ScriptFile::new(path.display().to_string(), lines.join("\n"))
+    }
+
+    /// Reads the script, if one is given; reports why it cannot be read.
     pub fn read(path: Option<&Path>, report: Reporter) -> Result<Option<ScriptFile>, Status> {
         let Some(path) = path else { return Ok(None) };
         let name = path.display().to_string();
         match fs::read_to_string(path) {
-            Ok(text) => Ok(Some(ScriptFile { name, text })),
+            Ok(text) => Ok(Some(ScriptFile::new(name, text))),
             Err(error) => {
                 let text = format!("{name}: cannot read the script: {error}");
                 Err(common::failed(report, text))
@@ -48,16 +58,20 @@ impl ScriptFile {
         }
     }
 
-    /// The relations whose tuples it inserts. Errors are reported when it is [parsed](Self::parse).
+    /// The relations whose tuples it inserts.
     pub fn relations(&self) -> SortedSet<String> {
-        script::parse(FileId(0), &self.text).0.relations()
+        self.script.relations()
     }
+}
 
-    /// Its actions and expectations; reports its errors.
-    pub fn parse(&self, sources: &mut Sources, report: Reporter) -> Result<Script, Status> {
-        let file = sources.add(self.name.clone(), self.text.clone());
-        let (script, found) = script::parse(file, &self.text);
-        common::report_all(sources, &found, report)?;
-        Ok(script)
-    }
+/// The actions and expectations of a script, if there is one, and its source; reports its errors.
+pub fn checked(
+    given: Option<ScriptFile>,
+    report: Reporter,
+) -> Result<(Option<Script>, Sources), Status> {
+    let Some(ScriptFile { sources, script, found }) = given else {
+        return Ok((None, Sources::new()));
+    };
+    common::report_all(&sources, &found, report)?;
+    Ok((Some(script), sources))
 }

@@ -11,7 +11,6 @@ use tidemill::run::EngineKind as GraphEngine;
 use tidemill::script::Script;
 use tidemill::sim::{Settle, SimOptions, Simulation, can_be_unsettled};
 use tidemill::summary::Summary;
-use tidemill_diag::Sources as Texts;
 
 use super::common::{self, console};
 use super::components::{self, most_of_memory};
@@ -69,8 +68,7 @@ fn simulate(
 ) -> Result<Status, Status> {
     let (json, stats, profile) = (args.engine.json, args.engine.stats, args.engine.profile.clone());
     let svg = args.svg.clone();
-    let mut sources = Texts::new();
-    let script = script.map(|script| script.parse(&mut sources, report)).transpose()?;
+    let (script, sources) = script_file::checked(script, report)?;
     let options = options(args, script.as_ref(), &program, &interrupt, report)?;
     let seed = options.seed;
     refuse_settle(options.settle, options.end_ns, script.as_ref(), &program, report)?;

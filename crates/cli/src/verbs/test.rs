@@ -8,7 +8,6 @@ use tidemill::program::{Kinds, Program};
 use tidemill::script::Script;
 use tidemill::sim::{Settle, SimOptions, can_be_unsettled};
 use tidemill::test::{Fault, Test, TestEvent, TestOptions, TestReport};
-use tidemill_diag::Sources;
 
 use super::common;
 use super::components::{self, most_of_memory};
@@ -51,9 +50,8 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     let given = (script.as_ref(), args.root.as_deref());
     let program = sim::load(&args.sources, &args.tuples, given, report)?;
     common::refuse_history(args.linearizable, &program, report)?;
-    let mut sources = Sources::new();
     let injected = script_file::injected(&args.tuples, script.as_ref());
-    let script = script.map(|script| script.parse(&mut sources, report)).transpose()?;
+    let (script, sources) = script_file::checked(script, report)?;
     let ends = script.as_ref().is_some_and(Script::ends);
     let end_ns = args.end.or((!ends).then_some(END_NS));
     let interrupt = Interrupt::new(OnTerminate::End)

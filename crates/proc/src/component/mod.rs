@@ -41,7 +41,7 @@ pub use id::ComponentId;
 pub(crate) use id::Table;
 pub(crate) use kinds::{failed, is_type, offers, requires, terminated};
 pub(crate) use park::{park, wake_parked, watch_connection};
-pub(crate) use path::path;
+pub(crate) use path::{path, unique_path};
 pub(crate) use slots::{
     close_slots, count, fail_communications, free_tables, make_slot, slot_of, slots_of,
 };

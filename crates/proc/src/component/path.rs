@@ -12,33 +12,65 @@ const PROCESSES: usize = 64;
 /// Elements of an array or collection that are searched for a name.
 const SEARCH: usize = 1 << 16;
 
+/// Whether components that share a path are told apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Plain,
+    Unique,
+}
+
 /// `Town/house[3]`: the entry's type, then variables with their indices.
 pub(crate) fn path(worker: &Worker, component: ComponentRef) -> String {
+    styled(worker, component, Style::Plain)
+}
+
+/// As [`path`], of this component alone: where several may have one name, their numbers follow, as
+/// in `Adder#7/part`. Those are components that the embedder made, and variables of processes and
+/// procedures, which others of their kind have as well.
+pub(crate) fn unique_path(worker: &Worker, component: ComponentRef) -> String {
+    styled(worker, component, Style::Unique)
+}
+
+fn styled(worker: &Worker, component: ComponentRef, style: Style) -> String {
+    let numbered = |name: &str, component: ComponentRef| match style {
+        Style::Plain => name.to_owned(),
+        Style::Unique => format!("{name}#{}", component.number()),
+    };
     let mut names = Vec::new();
     let mut here = component;
     while !here.owner().is_null() {
         if names.len() == LEVELS {
-            names.push("...".to_owned());
+            names.push(numbered("...", here));
             break;
         }
-        names.push(name(worker, here));
+        names.push(match own_name(worker, here) {
+            Some(name) => name,
+            None => numbered(&shared_name(worker, here), here),
+        });
         here = here.owner();
     }
     // The outermost is the entry component; climbing to it would take time linear in the depth.
     let program = worker.program();
     let entry = || &program.components[program.entry as usize];
-    let root = if here.owner().is_null() { here.descriptor() } else { entry() };
-    names.push(root.name.clone());
+    names.push(match here.owner().is_null() {
+        true if here.id() == worker.machine.entry => here.descriptor().name.clone(),
+        true => numbered(&here.descriptor().name, here),
+        false => entry().name.clone(),
+    });
     names.reverse();
     names.join("/")
 }
 
-/// The owner's variable that holds it, or its type.
-fn name(worker: &Worker, component: ComponentRef) -> String {
+/// The owner's variable that holds a component.
+fn own_name(worker: &Worker, component: ComponentRef) -> Option<String> {
     let owner = component.owner();
     let word = component.to_word();
-    let own = among(worker, &owner.descriptor().variables, word, |offset| owner.word(offset));
-    let name = own.or_else(|| in_frames(worker, owner, word));
+    among(worker, &owner.descriptor().variables, word, |offset| owner.word(offset))
+}
+
+/// The variable of a process or procedure that holds a component, or its type.
+fn shared_name(worker: &Worker, component: ComponentRef) -> String {
+    let name = in_frames(worker, component.owner(), component.to_word());
     name.unwrap_or_else(|| component.descriptor().name.clone())
 }
 

@@ -3,14 +3,14 @@
 use super::state::Line;
 use crate::channel::{self, head_from, interface_of, is_full};
 use crate::communication::{Communication, Value, Values};
-use crate::component;
+use crate::component::{self, ComponentId};
 use crate::crew;
-use crate::handle::{ChannelRef, ComponentRef, ProcessRef, SlotRef};
+use crate::handle::{ChannelRef, ComponentRef, ProcessRef, SlotRef, Words};
 use crate::layout::{CLIENT_FINISHED, FAILED, FROM_CLIENT, FROM_SERVER, SERVER_ENDED, START, Slot};
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::program::{Direction, Port};
-use crate::system;
+use crate::{system, words};
 
 /// Why a component was not made, or a message not sent.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -36,6 +36,9 @@ pub enum Received {
     Message(u32),
     /// Its implementation has ended; the next message starts it again.
     Ended,
+    /// Its implementation has ended after it had answered, and before it took the next message: a
+    /// new one has that message, or it is dropped for the reason.
+    Restarted(Result<(), SendError>),
     /// It has failed, for this reason. It sends no more.
     Failed(String),
     /// There is no such component any more.
@@ -76,9 +79,8 @@ impl Worker {
         outside.count = outside.count.wrapping_add(1).max(1);
         let name = Communication::new(place, outside.count);
         slot.set_target(name.0);
-        let line =
-            Line { slot, component: component.id(), offered, is_noted: false, is_ending: false };
-        outside.lines.insert(name, line);
+        let component = component.id();
+        outside.lines.insert(name, Line::new(slot, component, offered));
         Ok(name)
     }
 
@@ -167,18 +169,72 @@ impl Worker {
             return Received::Nothing;
         }
         let Some(head) = head_from(channel, FROM_SERVER) else {
-            if !channel.has(SERVER_ENDED) {
-                return Received::Nothing;
-            }
-            channel::finish(self, slot, CLIENT_FINISHED);
-            return Received::Ended;
+            return match channel.has(SERVER_ENDED) {
+                true => self.ended_now(from, slot, id),
+                false => Received::Nothing,
+            };
         };
+        self.set_answered(from, true);
         system::take_words(self, channel, head, values);
         channel::notify_server(self, channel);
         if interface_of(self, channel).messages[usize::from(head)].must_end {
             channel::finish(self, slot, CLIENT_FINISHED);
+            self.set_answered(from, false);
         }
         Received::Message(u32::from(head))
+    }
+
+    fn set_answered(&mut self, name: Communication, has_answered: bool) {
+        if let Some(line) = self.machine.outside.lines.get_mut(name) {
+            line.has_answered = has_answered;
+        }
+    }
+
+    /// The implementation has ended. It may be preempted between its last answer and its end, so
+    /// the next message may have been sent already: whether it was taken decides, not when.
+    fn ended_now(&mut self, from: Communication, slot: SlotRef, id: ComponentId) -> Received {
+        let channel = slot.channel();
+        let line = self.machine.outside.lines.get_mut(from);
+        let Some(line) = line else { return Received::Gone };
+        let has_answered = std::mem::replace(&mut line.has_answered, false);
+        let offered = line.offered;
+        let unread = head_from(channel, FROM_CLIENT).filter(|_| channel.count() == 1);
+        // A message that the implementation was started for is not passed on: the next one might
+        // not take it either, and so on.
+        let Some(number) = unread.filter(|_| has_answered) else {
+            channel::finish(self, slot, CLIENT_FINISHED);
+            return Received::Ended;
+        };
+        let message = &interface_of(self, channel).messages[usize::from(number)];
+        let mut words = vec![0; message.parameters.len()];
+        channel::take(self, channel, Words(words.as_mut_ptr()));
+        channel::finish(self, slot, CLIENT_FINISHED);
+        let passed = self.pass_on(slot, (id, offered), number, &mut words);
+        if passed.is_err() {
+            let words = Words(words.as_mut_ptr());
+            for (index, &kind) in message.parameters.iter().enumerate() {
+                words::drop_word(self, kind, words.at(index));
+            }
+        }
+        Received::Restarted(passed)
+    }
+
+    /// Starts an implementation with a message of a former one.
+    fn pass_on(
+        &mut self,
+        slot: SlotRef,
+        (id, offered): (ComponentId, u32),
+        number: u16,
+        words: &mut [u64],
+    ) -> Result<(), SendError> {
+        let component = self.machine.table.get(id).ok_or(SendError::Gone)?;
+        let port = &component.descriptor().offered[offered as usize];
+        let opened = channel::open_from_outside(self, component, port, slot);
+        let channel = opened.map_err(out_of_memory)?;
+        let put = channel::put(self, channel, number, FROM_CLIENT, Words(words.as_mut_ptr()));
+        put.map_err(|_| SendError::OutOfMemory)?;
+        channel::notify_server(self, channel);
+        Ok(())
     }
 
     /// Terminates a component, and ends the communication with it as soon as it is gone, which is

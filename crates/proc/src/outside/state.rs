@@ -18,6 +18,15 @@ pub(crate) struct Line {
     pub(crate) is_noted: bool,
     /// The embedder has ended it.
     pub(crate) is_ending: bool,
+    /// The current implementation has sent a message that the embedder has received.
+    pub(crate) has_answered: bool,
+}
+
+impl Line {
+    pub(crate) fn new(slot: SlotRef, component: ComponentId, offered: u32) -> Line {
+        let (is_noted, is_ending, has_answered) = (false, false, false);
+        Line { slot, component, offered, is_noted, is_ending, has_answered }
+    }
 }
 
 /// The end of a component that was [launched](crate::Worker::launch).

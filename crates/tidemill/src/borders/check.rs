@@ -8,6 +8,7 @@ use crate::program::Program;
 impl Program {
     /// Checks that both sides of each border fit, as far as both sides were parsed.
     pub(crate) fn check_borders(&mut self) {
+        self.check_files_of_apps();
         self.check_settings_border();
         self.check_table_borders();
         self.check_programs_border();

@@ -386,6 +386,67 @@ fn an_implementation_that_ends_early_is_a_fault_and_one_that_ends_late_begins_an
     assert_eq!(["in", "out", "instances", "faults"].map(count), [4, 4, 2, 1]);
 }
 
+/// The next input is sent when `Done` has come, which may be long before the implementation ends,
+/// or in the same moment. The instance is the same: its variable goes on.
+#[test]
+fn an_input_that_an_ending_implementation_has_not_taken_starts_the_next_one() {
+    let rules = "
+        stage(\"cl:Late\", ask, reply).
+        a1 ask(@N, X, Text) :- periodic(@N, E, 0.01, 2), X := I, Text := \"the next\", range(@N, I).
+        materialize(range, infinity, infinity, keys(1, 2)).
+        range(@NODE, 1). range(@NODE, 2). range(@NODE, 3). range(@NODE, 4).
+        f1 failed(@N, Key, Why) :- stage::fault(@N, C, Key, Why).
+        watchmod(reply, \"c\"). watchmod(failed, \"c\").";
+    let late = |after: &str| {
+        format!(
+            "INTERFACE One;
+              {{ IN Ask(n: INTEGER; t: TEXT) {{ OUT Reply(n: INTEGER; t: TEXT) }} OUT Done }}
+            END One;
+            COMPONENT Late OFFERS One REQUIRES SystemTime;
+              VARIABLE count: INTEGER;
+              IMPLEMENTATION One; VARIABLE n: INTEGER; t: TEXT;
+              BEGIN
+                ?Ask(n, t); BEGIN {{EXCLUSIVE}} INC(count); n := count END;
+                !Reply(n, t); !Done; {after}
+              END One;
+            BEGIN count := 0
+            END Late;"
+        )
+    };
+    let spins = "FOR n := 1 TO 3000000 DO END";
+    let waits = "BEGIN {EXCLUSIVE} SystemTime!Wait(5); SystemTime?Passed END";
+    let looks = "IF ?Ask THEN n := 0 END";
+    for after in ["", spins, waits, looks] {
+        let ran = run(rules, &late(after));
+        for count in 1..=8 {
+            assert!(ran.has(&format!(", {count}, \"the next\")")), "{after}: {}", ran.data);
+        }
+        assert!(!ran.has("failed"), "{after}: {}", ran.data);
+        let count = |name: &str| ran.count(&format!("cl:Late/{name}"));
+        let counts = ["in", "out", "instances", "faults", "lost"].map(count);
+        assert_eq!(counts, [8, 8, 1, 0, 0], "{after}");
+    }
+}
+
+/// Whatever waits for it: an implementation that takes no input is not started for ever.
+#[test]
+fn an_implementation_that_takes_no_input_is_a_fault_for_each_input() {
+    let components = "
+        INTERFACE One; { IN Ask(n: INTEGER) { OUT Reply(n: INTEGER) } OUT Done } END One;
+        COMPONENT Deaf OFFERS One;
+          IMPLEMENTATION One; BEGIN END One;
+        END Deaf;";
+    let rules = "
+        stage(\"cl:Deaf\", ask, reply).
+        a1 ask(@N, 1) :- periodic(@N, E, 0.01, 1).
+        a2 ask(@N, 2) :- periodic(@N, E, 0.01, 1).
+        f1 failed(@N, Key, Why) :- stage::fault(@N, C, Key, Why).
+        watchmod(reply, \"c\"). watchmod(failed, \"c\").";
+    let ran = run(rules, components);
+    let count = |name: &str| ran.count(&format!("cl:Deaf/{name}"));
+    assert_eq!(["in", "out", "instances", "faults", "lost"].map(count), [2, 0, 2, 2, 2]);
+}
+
 #[test]
 fn many_instances_are_small_and_all_of_them_end() {
     let rules = "

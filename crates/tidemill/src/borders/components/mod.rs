@@ -10,6 +10,10 @@
 //! taken while few events of the node wait; otherwise it stays with the instance, which blocks when
 //! it cannot send.
 //!
+//! An implementation may end after an answer. An input that it has not taken by then goes to a new
+//! one of the same instance, however late the end comes: the order of messages decides, not time.
+//! One that ends before it has ended the input that it has taken, or was started for, is a fault.
+//!
 //! An instance that fails loses its current input; the next input makes a new instance. One whose
 //! row was deleted stays known until it is gone, as its FINALLY may fail.
 
@@ -195,7 +199,11 @@ fn receive(
                 let why = "the implementation has ended without ending its input";
                 context.fault(events, from, why, scratch);
             }
-            Received::Ended => {}
+            Received::Ended | Received::Restarted(Ok(())) => {}
+            Received::Restarted(Err(_)) => {
+                context.stage.counters.refused.add(1);
+                context.done(from, scratch);
+            }
             Received::Failed(why) => context.fault(events, from, &why, scratch),
             Received::Gone => {
                 context.gone(from);

@@ -8,7 +8,7 @@ use tidemill_packet::kernel::{Builder, Running};
 /// # Errors
 /// It is invalid.
 pub(crate) fn running(kernel: Builder) -> Result<Running, Fault> {
-    Ok(Running::new(kernel.finish().map_err(|errors| Fault::new(errors.join("; ")))?))
+    Ok(Running::new(kernel.finish().map_err(|errors| Fault::new(errors.to_string()))?))
 }
 
 /// Makes an app continue as the kernel of its new config, with its counts.

@@ -21,7 +21,7 @@ fn diagnostics(name: &str, text: &str) -> (String, bool) {
         found.extend(checked);
         if !has_errors(&found) {
             let ir = lower(&tree);
-            assert_eq!(verify(&ir), Vec::<String>::new(), "{name}");
+            assert_eq!(verify(&ir), Ok(()), "{name}");
         }
     }
     (found.iter().map(|it| sources.render(it)).collect(), has_errors(&found))

@@ -45,7 +45,7 @@ fn all(source: &str) {
     let (checked, found) = check(&tree);
     assert!(!has_errors(&found), "{source}");
     let ir = lower(&checked);
-    assert_eq!(verify(&ir), Vec::<String>::new());
+    assert_eq!(verify(&ir), Ok(()));
     let choices = Choices { checkpoints: Checkpoints::Flag, several: false, listing: false };
     drop(compile(&ir, &sources, 1, &choices).expect("code can be made"));
     drop(interpret(&ir, &sources, 1, true));

@@ -23,7 +23,7 @@ impl Sink for Written {
 /// The output of the program, and its counts at the end.
 fn run(text: &str, checkpoints: Checkpoints) -> (String, Counts) {
     let program = parse(text).unwrap();
-    assert_eq!(verify(&program), Vec::<String>::new());
+    assert_eq!(verify(&program), Ok(()));
     let mut sources = Sources::new();
     sources.add("test.com", "");
     let choices = Choices { checkpoints, several: false, listing: false };

@@ -23,7 +23,7 @@ fn shown(source: &str) -> String {
     );
     let plain = lower(&checked);
     let better = optimise(&plain);
-    assert_eq!(verify(&better), Vec::<String>::new());
+    assert_eq!(verify(&better), Ok(()));
     let text = better.to_string();
     assert_eq!(parse(&text).expect("a program"), better, "the text form comes back");
     let lines = text.lines().skip_while(|line| !line.starts_with("function "));

@@ -55,7 +55,7 @@ impl Versions {
     fn replace(&mut self, source: &str) -> Succession {
         let Program { sources, ir: next } = load(source);
         let succession = merge(&self.ir, &next);
-        assert_eq!(ir::verify::verify(&succession.program), Vec::<String>::new());
+        assert_eq!(ir::verify::verify(&succession.program), Ok(()));
         assert!(!succession.begins_otherwise, "the entry component is the same");
         let made = match self.engine {
             Engine::Compiled => compile_next(&self.made, &succession, (&sources, 1), &CHOICES)

@@ -248,7 +248,7 @@ fn profiles_find_the_names_of_the_code() {
 fn kernels_are_read_and_refused() {
     for text in ["kernel K\n b0:\n v0 = load8 [0]\n take\n", "nonsense"] {
         let wrong = match kernel::parse(text, &|_| None) {
-            Ok(kernel) => !kernel.verify().is_empty(),
+            Ok(kernel) => kernel.verify().is_err(),
             Err(_) => true,
         };
         assert!(wrong, "{text}");

@@ -114,7 +114,7 @@ fn section(f: &mut Formatter<'_>, word: &str, it: Option<&Sequence>, indent: usi
     f.write_char(')')
 }
 
-// Long, as it has one short arm for each kind of statement; split, neither half would be complete.
+// One piece: a short arm for each kind of statement.
 fn statement(f: &mut Formatter<'_>, it: &Statement, indent: usize) -> fmt::Result {
     let body = |f: &mut Formatter<'_>, it: &Sequence| section(f, "do", Some(it), indent + 2);
     match &it.kind {

@@ -9,6 +9,7 @@ use tidemill_stdx::id::IdVec;
 use crate::check::checker::Checker;
 use crate::check::names::RoutineId;
 use crate::check::walk::{Act, Walk, root};
+use crate::ir::{Variable, VariableId};
 use crate::tree::{Lock, Party, PlaceKind, Port, ProcedureId, Routine};
 
 /// How much of the monitor something needs: more than `None`.
@@ -45,6 +46,86 @@ struct Contract {
     takes: Option<(Lock, Span)>,
 }
 
+/// A summary in the making, between two acts of the routine.
+struct Summing<'c, 'a> {
+    checker: &'c Checker<'a>,
+    /// Those of the component.
+    variables: &'c IdVec<VariableId, Variable>,
+    summary: Summary,
+    held: Vec<Lock>,
+    /// Whether the acts are those of a condition of AWAIT.
+    waits: bool,
+}
+
+impl Summing<'_, '_> {
+    fn need(&mut self, level: Level, what: String, span: Span) {
+        // AWAIT itself has requested SHARED.
+        if !self.waits || level == Level::Exclusive {
+            let need = Need { level, what, span, is_await: false };
+            self.summary.needs.push((self.held.last().copied(), need));
+        }
+    }
+
+    fn act(&mut self, act: Act<'_>) {
+        let now = self.held.last().copied();
+        match act {
+            Act::Read(place) => {
+                if let PlaceKind::Variable(id) = root(place).kind {
+                    let what = format!("reading `{}`", self.variables[id].name);
+                    self.need(Level::Shared, what, place.span);
+                }
+            }
+            Act::Write(place, verb) => {
+                if let PlaceKind::Variable(id) = root(place).kind {
+                    let what = verb.replace('@', &format!("`{}`", self.variables[id].name));
+                    self.need(Level::Exclusive, what, place.span);
+                }
+            }
+            Act::Speak(Party::Required { interface, .. }, _, span) => {
+                let name = self.checker.interface_name(*interface);
+                self.need(Level::Exclusive, format!("using the required {name}"), span);
+            }
+            Act::Port(port, verb, span) if is_own(port) => {
+                let level = if verb == "COUNT" { Level::Shared } else { Level::Exclusive };
+                self.need(level, verb.into(), span);
+            }
+            Act::Await(span) => {
+                let what = "AWAIT".into();
+                let need = Need { level: Level::Shared, what, span, is_await: true };
+                self.summary.needs.push((now, need));
+                self.waits = true;
+            }
+            Act::Awaited => self.waits = false,
+            // Reported as an effect of the condition.
+            Act::Enter(..) | Act::Leave if self.waits => {}
+            Act::Enter(lock, span) => {
+                self.summary.takes.push((now, lock, span));
+                self.held.push(lock);
+            }
+            Act::Leave => {
+                self.held.pop();
+            }
+            Act::Call(call) => {
+                self.summary.calls.push((now, call.procedure, call.span));
+                if self.waits {
+                    self.summary.in_conditions.push(call.span);
+                }
+            }
+            Act::Speak(..) | Act::Port(..) | Act::Loop(_) | Act::Other(..) => {}
+        }
+    }
+}
+
+/// Whether a port belongs to the component itself, or to what one of its variables holds.
+fn is_own(port: &Port) -> bool {
+    match port {
+        Port::OwnRequired { .. } | Port::OwnOffered { .. } => true,
+        Port::SubRequired { place, .. } | Port::SubOffered { place, .. } => {
+            matches!(root(place).kind, PlaceKind::Variable(_))
+        }
+    }
+}
+
 impl<'a> Checker<'a> {
     /// Checks all routines.
     pub(super) fn locks(&mut self) {
@@ -66,78 +147,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    // Long, as it has one short arm for each act, which share the held and the awaited level.
     fn summary(&self, id: RoutineId) -> Summary {
-        let mut summary = Summary::default();
-        let Some(body) = self.body(id) else { return summary };
+        let Some(body) = self.body(id) else { return Summary::default() };
         let component = self.routines[id].component;
         let variables = &self.tree.components[component].variables;
-        let mut held: Vec<Lock> = Vec::new();
-        let mut waits = false;
-        let mut visit = |act: Act<'_>| {
-            let now = held.last().copied();
-            let mut need = |level, what: String, span| {
-                // AWAIT itself has requested SHARED.
-                if !waits || level == Level::Exclusive {
-                    summary.needs.push((now, Need { level, what, span, is_await: false }));
-                }
-            };
-            match act {
-                Act::Read(place) => {
-                    if let PlaceKind::Variable(id) = root(place).kind {
-                        let what = format!("reading `{}`", variables[id].name);
-                        need(Level::Shared, what, place.span);
-                    }
-                }
-                Act::Write(place, verb) => {
-                    if let PlaceKind::Variable(id) = root(place).kind {
-                        let what = verb.replace('@', &format!("`{}`", variables[id].name));
-                        need(Level::Exclusive, what, place.span);
-                    }
-                }
-                Act::Speak(Party::Required { interface, .. }, _, span) => {
-                    let name = self.interface_name(*interface);
-                    need(Level::Exclusive, format!("using the required {name}"), span);
-                }
-                Act::Port(port, verb, span) => {
-                    let own = match port {
-                        Port::OwnRequired { .. } | Port::OwnOffered { .. } => true,
-                        Port::SubRequired { place, .. } | Port::SubOffered { place, .. } => {
-                            matches!(root(place).kind, PlaceKind::Variable(_))
-                        }
-                    };
-                    let level = if verb == "COUNT" { Level::Shared } else { Level::Exclusive };
-                    if own {
-                        need(level, verb.into(), span);
-                    }
-                }
-                Act::Await(span) => {
-                    let what = "AWAIT".into();
-                    let need = Need { level: Level::Shared, what, span, is_await: true };
-                    summary.needs.push((now, need));
-                    waits = true;
-                }
-                Act::Awaited => waits = false,
-                // Reported as an effect of the condition.
-                Act::Enter(..) | Act::Leave if waits => {}
-                Act::Enter(lock, span) => {
-                    summary.takes.push((now, lock, span));
-                    held.push(lock);
-                }
-                Act::Leave => {
-                    held.pop();
-                }
-                Act::Call(call) => {
-                    summary.calls.push((now, call.procedure, call.span));
-                    if waits {
-                        summary.in_conditions.push(call.span);
-                    }
-                }
-                Act::Speak(..) | Act::Loop(_) | Act::Other(..) => {}
-            }
-        };
+        let (summary, held) = (Summary::default(), Vec::new());
+        let mut summed = Summing { checker: self, variables, summary, held, waits: false };
+        let mut visit = |act: Act<'_>| summed.act(act);
         Walk { program: &self.tree, visit: &mut visit }.sequence(&body.code);
-        summary
+        summed.summary
     }
 
     /// What each procedure needs and takes, with what those that it calls need and take.

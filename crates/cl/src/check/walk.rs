@@ -101,8 +101,7 @@ impl<'t> Walk<'t, '_> {
     }
 
     /// A statement without the sequences in it.
-    // Long, as it has one short arm for each kind of statement; split, neither half would be
-    // complete.
+    // One piece: a short arm for each kind of statement.
     pub(super) fn head(&mut self, it: &'t Statement, span: Span) {
         match it {
             Statement::Assign { target, value } => {

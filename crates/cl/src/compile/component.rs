@@ -12,8 +12,6 @@ use crate::compile::translate::{Translator, sound};
 use crate::ir::{FunctionId, Instruction, Place, Type};
 
 impl Translator<'_, '_, '_> {
-    // Long, as it has one short arm for each instruction of the group; split, neither half would be
-    // complete.
     pub(super) fn component(&mut self, instruction: &Instruction) {
         match instruction {
             Instruction::New { place, component, synchronous } => {
@@ -22,21 +20,7 @@ impl Translator<'_, '_, '_> {
                 let (clock, position) = (self.half(u32::from(*synchronous)), self.position());
                 self.faults("component_new", &[word, kind, clock, position]);
             }
-            Instruction::Delete { place } => {
-                let at = self.place(*place);
-                let word = self.load(at, Type::Component);
-                // Most variables are empty when a component is made in them.
-                let (some, next) = (self.body.create_block(), self.body.create_block());
-                self.body.ins().brif(word, some, &[], next, &[]);
-                self.body.switch_to_block(some);
-                // Resumed, the operation is granted, although the word is empty.
-                let retry = self.retry();
-                let at = self.place(*place);
-                let (word, kind) = (self.pointer(at), self.half(Owned::Component as u32));
-                self.blocks("delete", &[word, kind], retry);
-                self.body.ins().jump(next, &[]);
-                self.body.switch_to_block(next);
-            }
+            Instruction::Delete { place } => self.delete(*place),
             Instruction::EndScope { places } => self.end_scope(places),
             Instruction::Move { to, from } => {
                 let (to, from) = (self.place(*to), self.place(*from));
@@ -65,14 +49,13 @@ impl Translator<'_, '_, '_> {
             }
             Instruction::Has { to, place, offered, interfaces } => {
                 let all: Vec<_> = interfaces.iter().map(|it| (it.0.raw(), it.1, it.2)).collect();
-                let facet = match offered {
-                    true => Facet { offered: all, required: Vec::new() },
-                    false => Facet { offered: Vec::new(), required: all },
+                let (name, facet) = match offered {
+                    true => ("offers", Facet { offered: all, required: Vec::new() }),
+                    false => ("requires", Facet { offered: Vec::new(), required: all }),
                 };
                 let facet = self.unit.descriptors.facet(facet);
                 let at = self.place(*place);
                 let (word, facet) = (self.load(at, Type::Component), self.half(facet));
-                let name = if *offered { "offers" } else { "requires" };
                 let value = self.truth(name, &[word, facet]);
                 self.set(*to, value);
             }
@@ -82,6 +65,22 @@ impl Translator<'_, '_, '_> {
             }
             _ => self.monitor(instruction),
         }
+    }
+
+    fn delete(&mut self, place: Place) {
+        let at = self.place(place);
+        let word = self.load(at, Type::Component);
+        // Most variables are empty when a component is made in them.
+        let (some, next) = (self.body.create_block(), self.body.create_block());
+        self.body.ins().brif(word, some, &[], next, &[]);
+        self.body.switch_to_block(some);
+        // Resumed, the operation is granted, although the word is empty.
+        let retry = self.retry();
+        let at = self.place(place);
+        let (word, kind) = (self.pointer(at), self.half(Owned::Component as u32));
+        self.blocks("delete", &[word, kind], retry);
+        self.body.ins().jump(next, &[]);
+        self.body.switch_to_block(next);
     }
 
     fn end_scope(&mut self, places: &[Place]) {

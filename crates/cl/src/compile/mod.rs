@@ -142,7 +142,7 @@ fn generate(
 ) -> Result<Generated, Error> {
     ir::verify::expect_verified(ir);
     let ir = &optimise(ir);
-    debug_assert_eq!(ir::verify::verify(ir), Vec::<String>::new());
+    debug_assert_eq!(ir::verify::verify(ir), Ok(()));
     let options = Options { listing: choices.listing, ..Options::named("components") };
     let mut module = Module::new(options)?;
     let descriptors = match before {

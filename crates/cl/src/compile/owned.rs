@@ -8,8 +8,7 @@ use crate::compile::translate::{Translator, sound};
 use crate::ir::{Instruction, Place, Type};
 
 impl Translator<'_, '_, '_> {
-    // Long, as it has one short arm for each instruction of the group; split, neither half would be
-    // complete.
+    /// Texts that are made, and by the functions below all other instructions of the group.
     pub(super) fn owned(&mut self, instruction: &Instruction) {
         match instruction {
             Instruction::TextConstant { to, text } => {
@@ -55,6 +54,13 @@ impl Translator<'_, '_, '_> {
                 let value = self.result(Type::Text);
                 self.put_text(*to, value);
             }
+            _ => self.text_access(instruction),
+        }
+    }
+
+    /// Reads a text, or sets a character of it.
+    fn text_access(&mut self, instruction: &Instruction) {
+        match instruction {
             Instruction::TextNumber { to, from } => {
                 let ty = self.function.registers[*to];
                 let name = if ty == Type::Real { "real_of_text" } else { "integer_of_text" };

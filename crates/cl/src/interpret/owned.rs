@@ -8,8 +8,7 @@ use crate::interpret::step::{Done, Step};
 use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
 
 impl Step<'_, '_, '_> {
-    // Long, as it has one short arm for each instruction of the group; split, neither half would be
-    // complete.
+    /// Texts that are made, and by the functions below all other instructions of the group.
     pub(super) fn owned(&mut self, instruction: &Instruction) -> Done {
         match instruction {
             Instruction::TextConstant { to, text } => {
@@ -42,6 +41,14 @@ impl Step<'_, '_, '_> {
                 let value = self.result(operation, &words)?;
                 self.put_text(*to, value);
             }
+            _ => return self.text_access(instruction),
+        }
+        Ok(())
+    }
+
+    /// Reads a text, or sets a character of it.
+    fn text_access(&mut self, instruction: &Instruction) -> Done {
+        match instruction {
             Instruction::TextNumber { to, from } => {
                 let operation = match self.ty(*to) {
                     Type::Real => Operation::real_of_text,

@@ -1,6 +1,6 @@
 use crate::ir::liveness::Liveness;
 use crate::ir::verify::verify;
-use crate::ir::{BlockId, FunctionId, Register, parse};
+use crate::ir::{BlockId, FunctionId, Program, Register, parse};
 
 const RING: &str = r#"
 interface interface0 "Token" user
@@ -62,7 +62,7 @@ entry component0
 #[test]
 fn the_text_form_comes_back() {
     let program = parse(RING).unwrap();
-    assert_eq!(verify(&program), Vec::<String>::new());
+    assert_eq!(verify(&program), Ok(()));
     let text = program.to_string();
     assert_eq!(parse(&text).unwrap(), program);
     assert_eq!(text.trim(), RING.trim());
@@ -84,6 +84,13 @@ fn a_suspended_process_keeps_what_it_needs() {
     assert_eq!(kept, [vec![one], vec![token, one], vec![token, one], vec![one]]);
 }
 
+/// One of the errors of the program contains the text.
+fn assert_fault(program: &Program, expected: &str) {
+    let faults: Vec<String> =
+        verify(program).unwrap_err().iter().map(ToString::to_string).collect();
+    assert!(faults.iter().any(|fault| fault.contains(expected)), "{expected}: {faults:?}");
+}
+
 #[test]
 fn broken_rules_are_reported() {
     let cases = [
@@ -103,9 +110,11 @@ fn broken_rules_are_reported() {
     for (from, to, expected) in cases {
         assert!(RING.contains(from), "{from}");
         let program = parse(&RING.replace(from, to)).unwrap();
-        let faults = verify(&program);
-        assert!(faults.iter().any(|fault| fault.contains(expected)), "{to}: {faults:?}");
+        assert_fault(&program, expected);
     }
+    let program = parse(&RING.replace("load %3 @0", "load %9 @0")).unwrap();
+    let errors = verify(&program).unwrap_err();
+    assert_eq!(errors.to_string(), "fn0 b2.2 `load %9 @0`: %9 does not exist");
 }
 
 const VIEW: &str = r#"
@@ -132,7 +141,7 @@ entry component0
 #[test]
 fn a_view_ends_with_its_array() {
     let program = parse(VIEW).unwrap();
-    assert_eq!(verify(&program), Vec::<String>::new());
+    assert_eq!(verify(&program), Ok(()));
     assert_eq!(program.to_string().trim(), VIEW.trim());
     let cases = [
         ("checkpoint", "array-new @0 array integer 2 [%1 %1]", "a view is kept across it"),
@@ -145,11 +154,10 @@ fn a_view_ends_with_its_array() {
     ];
     for (from, to, expected) in cases {
         assert!(VIEW.contains(from), "{from}");
-        let faults = verify(&parse(&VIEW.replacen(from, to, 1)).unwrap());
-        assert!(faults.iter().any(|fault| fault.contains(expected)), "{to}: {faults:?}");
+        assert_fault(&parse(&VIEW.replacen(from, to, 1)).unwrap(), expected);
     }
     let other = VIEW.replace("checkpoint", "write-line");
-    assert_eq!(verify(&parse(&other).unwrap()), Vec::<String>::new());
+    assert_eq!(verify(&parse(&other).unwrap()), Ok(()));
 }
 
 #[test]

@@ -43,25 +43,13 @@ impl Builder<'_, '_> {
         }
     }
 
-    // Long, as it has one short arm for each kind of statement; split, neither half would be
-    // complete.
     fn statement(&mut self, statement: &Statement) {
         match statement {
             Statement::Assign { target, value } => self.assign(target, value),
             Statement::NewComponent { target, component, synchronous } => {
-                let target = self.prepare(target);
-                let place = self.address(&target, Access::Make);
-                self.emit(Instruction::Delete { place });
-                let place = self.address(&target, Access::Make);
-                let (component, synchronous) = (*component, *synchronous);
-                self.emit(Instruction::New { place, component, synchronous });
+                self.new_component(target, *component, *synchronous);
             }
-            Statement::NewArray { target, extents } => {
-                let array = self.fixed(target);
-                let extents = extents.iter().map(|extent| self.value(extent)).collect();
-                let shape = target.storage.clone();
-                self.emit(Instruction::ArrayNew { array, shape, extents });
-            }
+            Statement::NewArray { target, extents } => self.new_array(target, extents),
             Statement::NewText { target, length } => {
                 let target = self.prepare(target);
                 let length = self.value(length);
@@ -78,17 +66,7 @@ impl Builder<'_, '_> {
                 self.emit(Instruction::Disconnect { port });
             }
             Statement::Delete(place) => self.delete(place),
-            Statement::Move { from, to } => {
-                let source = from.span;
-                let (from, to) = (self.prepare(from), self.prepare(to));
-                // The old value of `to` is dropped first; then neither address changes.
-                let place = self.address(&to, Access::Make);
-                self.emit(Instruction::Delete { place });
-                let to = self.address(&to, Access::Make);
-                let from = self.address(&from, Access::Expect);
-                self.at(source, |builder| builder.expect_component(from));
-                self.emit(Instruction::Move { to, from });
-            }
+            Statement::Move { from, to } => self.move_to(from, to),
             Statement::Send { .. } | Statement::Receive { .. } => self.message(statement),
             Statement::Await(condition) => {
                 let id = self.condition(condition);
@@ -111,26 +89,8 @@ impl Builder<'_, '_> {
             Statement::Return(None) => self.return_with(None),
             Statement::Return(Some(value)) => self.return_value(value),
             Statement::If { branches, otherwise } => self.choice(branches, otherwise.as_ref()),
-            Statement::While { condition, body } => {
-                let (head, inside, after) = (self.block(), self.block(), self.block());
-                self.jump(head);
-                self.begin(head);
-                self.branch(condition, inside, after);
-                self.begin(inside);
-                self.sequence(body);
-                self.repeat_from(head);
-                self.begin(after);
-            }
-            Statement::Repeat { body, until } => {
-                let (head, again, after) = (self.block(), self.block(), self.block());
-                self.jump(head);
-                self.begin(head);
-                self.sequence(body);
-                self.branch(until, after, again);
-                self.begin(again);
-                self.repeat_from(head);
-                self.begin(after);
-            }
+            Statement::While { condition, body } => self.while_loop(condition, body),
+            Statement::Repeat { body, until } => self.repeat(body, until),
             Statement::For { variable, from, to, by, body } => {
                 self.count(variable, (from, to), *by, body);
             }
@@ -139,6 +99,55 @@ impl Builder<'_, '_> {
             }
             Statement::Block(body) => self.sequence(body),
         }
+    }
+
+    fn new_component(&mut self, target: &tree::Place, component: ComponentId, synchronous: bool) {
+        let target = self.prepare(target);
+        let place = self.address(&target, Access::Make);
+        self.emit(Instruction::Delete { place });
+        let place = self.address(&target, Access::Make);
+        self.emit(Instruction::New { place, component, synchronous });
+    }
+
+    fn new_array(&mut self, target: &tree::Place, extents: &[Expression]) {
+        let array = self.fixed(target);
+        let extents = extents.iter().map(|extent| self.value(extent)).collect();
+        let shape = target.storage.clone();
+        self.emit(Instruction::ArrayNew { array, shape, extents });
+    }
+
+    fn move_to(&mut self, from: &tree::Place, to: &tree::Place) {
+        let source = from.span;
+        let (from, to) = (self.prepare(from), self.prepare(to));
+        // The old value of `to` is dropped first; then neither address changes.
+        let place = self.address(&to, Access::Make);
+        self.emit(Instruction::Delete { place });
+        let to = self.address(&to, Access::Make);
+        let from = self.address(&from, Access::Expect);
+        self.at(source, |builder| builder.expect_component(from));
+        self.emit(Instruction::Move { to, from });
+    }
+
+    fn while_loop(&mut self, condition: &Expression, body: &Sequence) {
+        let (head, inside, after) = (self.block(), self.block(), self.block());
+        self.jump(head);
+        self.begin(head);
+        self.branch(condition, inside, after);
+        self.begin(inside);
+        self.sequence(body);
+        self.repeat_from(head);
+        self.begin(after);
+    }
+
+    fn repeat(&mut self, body: &Sequence, until: &Expression) {
+        let (head, again, after) = (self.block(), self.block(), self.block());
+        self.jump(head);
+        self.begin(head);
+        self.sequence(body);
+        self.branch(until, after, again);
+        self.begin(again);
+        self.repeat_from(head);
+        self.begin(after);
     }
 
     /// The end of a loop's body.

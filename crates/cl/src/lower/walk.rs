@@ -21,7 +21,7 @@ pub(super) fn sequence<'a>(sequence: &'a Sequence, visit: Visit<'_, 'a>) {
     sequence.statements.iter().for_each(|(statement, _)| self::statement(statement, visit));
 }
 
-// Long, as it has one short arm for each kind of statement; split, neither half would be complete.
+// One piece: a short arm for each kind of statement.
 fn statement<'a>(it: &'a Statement, visit: Visit<'_, 'a>) {
     match it {
         Statement::Assign { target, value } | Statement::Add { target, by: value, .. } => {

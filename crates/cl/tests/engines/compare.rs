@@ -95,7 +95,7 @@ pub fn load(source: &str) -> Result<Program, String> {
         found.extend(more);
         if !has_errors(&found) {
             let ir = lower(&checked);
-            assert_eq!(ir::verify::verify(&ir), Vec::<String>::new(), "{source}");
+            assert_eq!(ir::verify::verify(&ir), Ok(()), "{source}");
             return Ok(Program { sources, ir });
         }
     }
@@ -118,7 +118,7 @@ pub fn interpreted(program: &Program, seed: Option<u64>, limits: Limits) -> Seen
 /// Runs what the passes make of the program by the interpreter, which knows nothing of machines.
 fn optimised(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
     let ir = optimise(&program.ir);
-    assert_eq!(ir::verify::verify(&ir), Vec::<String>::new());
+    assert_eq!(ir::verify::verify(&ir), Ok(()));
     interpreted_ir(&ir, program, seed, limits)
 }
 

@@ -9,6 +9,7 @@ mod cursor;
 mod escape;
 pub mod ir;
 pub mod number;
+pub mod verify;
 
 pub use comment::{Block, block_comment};
 pub use cursor::{Cursor, is_blank, is_word, is_word_start};

@@ -31,7 +31,6 @@ mod verify;
 
 pub(crate) use facts::{Coverage, Decided, Facts};
 pub use value::{Family, Range, Value, ValueId, Values, Width};
-pub use verify::GraphError;
 
 use tidemill_stdx::id::IdVec;
 

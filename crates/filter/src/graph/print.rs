@@ -50,13 +50,7 @@ impl Display for Target {
 
 impl Display for Graph {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let mut count = 0;
-        let mut names = IdVec::new();
-        for (_, value) in self.values.iter() {
-            names.push(ValueId::new(count));
-            count += u32::from(!matches!(value, Value::Constant(_)));
-        }
-        let printer = Printer { graph: self, names };
+        let printer = Printer::new(self);
         for (id, value) in self.values.iter() {
             if !matches!(value, Value::Constant(_)) {
                 let range = self.values.range(id).type_name();
@@ -65,20 +59,41 @@ impl Display for Graph {
                 writeln!(f)?;
             }
         }
-        self.nodes.iter_enumerated().try_for_each(|(id, node)| printer.node(f, id, node))?;
+        for (id, node) in self.nodes.iter_enumerated() {
+            write!(f, "{id}: ")?;
+            printer.node(f, node)?;
+            writeln!(f)?;
+        }
         writeln!(f, "begin {}", self.begin)
     }
 }
 
+impl Graph {
+    /// What a node checks and tests, and where it leads.
+    pub(super) fn node_text(&self, id: NodeId) -> String {
+        let printer = Printer::new(self);
+        fmt::from_fn(|f| printer.node(f, &self.nodes[id])).to_string()
+    }
+}
+
 impl Printer<'_> {
-    fn node(&self, f: &mut Formatter<'_>, id: NodeId, node: &Node) -> fmt::Result {
-        write!(f, "{id}: ")?;
+    fn new(graph: &Graph) -> Printer<'_> {
+        let mut count = 0;
+        let mut names = IdVec::new();
+        for (_, value) in graph.values.iter() {
+            names.push(ValueId::new(count));
+            count += u32::from(!matches!(value, Value::Constant(_)));
+        }
+        Printer { graph, names }
+    }
+
+    fn node(&self, f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
         for (i, check) in node.checks.iter().enumerate() {
             f.write_str(if i == 0 { "" } else { ", " })?;
             self.check(f, *check)?;
         }
         let name = Comparison::NAMES.iter().find(|(known, _)| *known == node.test.comparison);
-        writeln!(
+        write!(
             f,
             "{}if {} {} {} then {} else {}",
             if node.checks.is_empty() { "" } else { "; " },

@@ -1,75 +1,91 @@
 //! The conditions under which code may be made of a graph: the code itself makes no other checks
 //! than the graph.
 
-use std::fmt;
+use std::fmt::Display;
+
+use tidemill_diag::text::verify::{Findings, Verified};
 
 use super::{Check, Coverage, Graph, NodeId, Target, Value, ValueId};
 use crate::ast::Operator;
-
-/// What is wrong with a graph.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum GraphError {
-    /// An operand of this value comes after it.
-    LateOperand(ValueId),
-    /// An edge leads to a node that does not exist.
-    NoSuchNode(NodeId),
-    /// An edge does not lead to a later node.
-    Backward {
-        /// The node that it leaves.
-        from: NodeId,
-        /// The node that it leads to.
-        to: NodeId,
-    },
-    /// A check of a walk at this node is of another value.
-    NoWalk(NodeId),
-    /// This node uses a value, and a check that the value needs may not have been made.
-    Unchecked(NodeId),
-}
-
-impl fmt::Display for GraphError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GraphError::LateOperand(value) => write!(f, "an operand of {value} comes after it"),
-            GraphError::NoSuchNode(node) => write!(f, "there is no {node}"),
-            GraphError::Backward { from, to } => write!(f, "{from} leads back to {to}"),
-            GraphError::NoWalk(node) => write!(f, "{node} walks along what is no walk"),
-            GraphError::Unchecked(node) => {
-                write!(f, "{node} uses a value before what it needs was checked")
-            }
-        }
-    }
-}
-
-impl std::error::Error for GraphError {}
 
 impl Graph {
     /// Checks that edges lead to later nodes, that operands precede their users, and that along
     /// every path the checks that a value needs precede its use.
     ///
     /// # Errors
-    /// The first finding.
-    pub fn verify(&self) -> Result<(), GraphError> {
+    /// All errors; those of the order of checks, only if there are no others.
+    pub fn verify(&self) -> Verified {
+        let mut findings = Findings::new();
+        self.verify_values(&mut findings);
+        self.verify_edges(&mut findings);
+        if findings.count() == 0 {
+            self.verify_paths(&mut findings);
+        }
+        findings.finish()
+    }
+
+    fn verify_values(&self, findings: &mut Findings) {
         for (id, _) in self.values.iter() {
             if self.values.operands(id).into_iter().flatten().any(|operand| operand >= id) {
-                return Err(GraphError::LateOperand(id));
+                findings.at("");
+                findings.fail(format_args!("an operand of {id} comes after it"));
             }
         }
-        self.target(None, self.begin)?;
+    }
+
+    fn verify_edges(&self, findings: &mut Findings) {
+        findings.at("begin");
+        if let Target::Node(begin) = self.begin {
+            findings.require(self.has(begin), format_args!("there is no {begin}"));
+        }
+        for (id, node) in self.nodes.iter_enumerated() {
+            for target in node.targets() {
+                let Target::Node(to) = target else { continue };
+                if !self.has(to) {
+                    self.fail_at(id, format_args!("there is no {to}"), findings);
+                } else if to <= id {
+                    self.fail_at(id, format_args!("it leads back to {to}"), findings);
+                }
+            }
+        }
+    }
+
+    fn has(&self, node: NodeId) -> bool {
+        self.nodes.get(node).is_some()
+    }
+
+    fn fail_at(&self, node: NodeId, message: impl Display, findings: &mut Findings) {
+        findings.at_instruction(node, self.node_text(node));
+        findings.fail(message);
+    }
+
+    fn verify_paths(&self, findings: &mut Findings) {
         let mut coverages: Vec<Option<Coverage>> = vec![None; self.nodes.len()];
         if let Target::Node(begin) = self.begin {
             coverages[begin.raw() as usize] = Some(Coverage::default());
         }
         for (id, node) in self.nodes.iter_enumerated() {
-            for target in node.targets() {
-                self.target(Some(id), target)?;
-            }
             let Some(mut coverage) = coverages[id.raw() as usize].take() else { continue };
+            let mut computable = true;
             for &check in &node.checks {
-                self.check(id, check, &coverage)?;
+                match check {
+                    Check::Bound { base: None, .. } => {}
+                    Check::Bound { base: Some(value), .. } | Check::Divisor(value) => {
+                        computable &= self.is_computable(value, &coverage);
+                    }
+                    Check::Walk(value) => {
+                        if !matches!(self.values.get(value), Value::Walk { .. }) {
+                            self.fail_at(id, "it walks along what is no walk", findings);
+                        }
+                    }
+                }
                 coverage.add(check);
             }
-            self.computable(id, node.test.left, &coverage)?;
-            self.computable(id, node.test.right, &coverage)?;
+            computable &= self.is_computable(node.test.left, &coverage);
+            computable &= self.is_computable(node.test.right, &coverage);
+            if !computable {
+                self.fail_at(id, "it uses a value before what it needs was checked", findings);
+            }
             for target in node.targets() {
                 let Target::Node(next) = target else { continue };
                 match &mut coverages[next.raw() as usize] {
@@ -78,43 +94,15 @@ impl Graph {
                 }
             }
         }
-        Ok(())
     }
 
-    fn target(&self, from: Option<NodeId>, target: Target) -> Result<(), GraphError> {
-        let Target::Node(to) = target else { return Ok(()) };
-        if self.nodes.get(to).is_none() {
-            return Err(GraphError::NoSuchNode(to));
+    /// Whether the checks that a value needs have been made.
+    fn is_computable(&self, value: ValueId, coverage: &Coverage) -> bool {
+        let mut operands = self.values.operands(value).into_iter().flatten();
+        if !operands.all(|operand| self.is_computable(operand, coverage)) {
+            return false;
         }
-        match from {
-            Some(from) if to <= from => Err(GraphError::Backward { from, to }),
-            _ => Ok(()),
-        }
-    }
-
-    fn check(&self, node: NodeId, check: Check, coverage: &Coverage) -> Result<(), GraphError> {
-        match check {
-            Check::Bound { base: None, .. } => Ok(()),
-            Check::Bound { base: Some(value), .. } | Check::Divisor(value) => {
-                self.computable(node, value, coverage)
-            }
-            Check::Walk(value) => match self.values.get(value) {
-                Value::Walk { .. } => Ok(()),
-                _ => Err(GraphError::NoWalk(node)),
-            },
-        }
-    }
-
-    fn computable(
-        &self,
-        node: NodeId,
-        value: ValueId,
-        coverage: &Coverage,
-    ) -> Result<(), GraphError> {
-        for operand in self.values.operands(value).into_iter().flatten() {
-            self.computable(node, operand, coverage)?;
-        }
-        let covered = match self.values.get(value) {
+        match self.values.get(value) {
             Value::Constant(_) | Value::Length | Value::Outgoing => true,
             Value::Load { width, base, offset } => {
                 u64::from(coverage.end(base)) >= u64::from(offset) + u64::from(width.bytes())
@@ -124,10 +112,6 @@ impl Graph {
             }
             Value::Binary(..) => true,
             Value::Walk { .. } => coverage.has(Check::Walk(value), &self.values),
-        };
-        match covered {
-            true => Ok(()),
-            false => Err(GraphError::Unchecked(node)),
         }
     }
 }
@@ -136,7 +120,7 @@ impl Graph {
 mod tests {
     use super::*;
 
-    fn verify(text: &str) -> Result<(), GraphError> {
+    fn verify(text: &str) -> Verified {
         Graph::read(text).expect("reads").verify()
     }
 
@@ -145,7 +129,7 @@ mod tests {
         let load = "v0: u8 = load1 [23]\n";
         let good = format!("{load}n0: bound 24; if v0 eq 6 then accept else reject\nbegin n0\n");
         assert_eq!(verify(&good), Ok(()));
-        let unchecked = "n0 uses a value before what it needs was checked";
+        let unchecked = "it uses a value before what it needs was checked";
         for (wrong, why) in [
             (
                 format!("{load}n0: bound 23; if v0 eq 6 then accept else reject\nbegin n0\n"),
@@ -153,7 +137,7 @@ mod tests {
             ),
             (
                 format!("{load}n0: if v0 eq 6 then n0 else reject\nbegin n0\n"),
-                "n0 leads back to n0",
+                "it leads back to n0",
             ),
             (
                 format!("{load}n0: bound v0 + 4; if 1 eq 6 then accept else reject\nbegin n0\n"),
@@ -176,12 +160,22 @@ mod tests {
             (
                 "v0: u32 = length\nn0: walk v0; if v0 eq 6 then accept else reject\nbegin n0\n"
                     .to_owned(),
-                "n0 walks along what is no walk",
+                "it walks along what is no walk",
             ),
         ] {
             let error = verify(&wrong).expect_err(&wrong);
-            assert_eq!(error.to_string(), why, "{wrong}");
+            assert_eq!(error.iter().next().expect("one").message, why, "{wrong}");
         }
+    }
+
+    #[test]
+    fn all_errors_are_found_with_their_nodes() {
+        let text = "v0: u8 = load1 [23]\nn0: if v0 eq 6 then n7 else n0\nbegin n9\n";
+        assert_eq!(
+            verify(text).expect_err("wrong").to_string(),
+            "begin: there is no n9; n0 `if v0 eq 6 then n7 else n0`: there is no n7; \
+             n0 `if v0 eq 6 then n7 else n0`: it leads back to n0"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Debug, Display, Formatter};
 
+use tidemill_diag::text::verify::VerifyErrors;
 use tidemill_diag::{Diagnostic, FileId, Sources, Span};
 use tidemill_jit::build::{CallConv, InstBuilder, signature, types};
 use tidemill_jit::{Code, Module, Options};
@@ -9,7 +10,7 @@ use tidemill_jit::{Code, Module, Options};
 use super::batch::{self, Frame};
 use super::write::write_verdict;
 use super::writer::Packet;
-use crate::graph::{Graph, GraphError};
+use crate::graph::Graph;
 use crate::lower::{Settings, compile};
 use crate::optimise::optimise;
 
@@ -17,7 +18,7 @@ use crate::optimise::optimise;
 #[derive(Debug)]
 pub enum Error {
     /// The graph is not in order, see [`Graph::verify`].
-    Graph(GraphError),
+    Graph(VerifyErrors),
     /// No code for this machine, or no memory for it.
     Machine(tidemill_jit::Error),
 }

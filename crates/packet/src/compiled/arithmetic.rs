@@ -64,18 +64,7 @@ impl Writer<'_, '_, '_> {
             Operator::Or => ins.bor(a, b),
             Operator::Xor => ins.bxor(a, b),
             Operator::Min => ins.umin(a, b),
-            Operator::Shl | Operator::Shr => {
-                let shifted = match operator {
-                    Operator::Shl => ins.ishl(a, b),
-                    _ => ins.ushr(a, b),
-                };
-                if known.is_some_and(|by| by < 64) {
-                    return shifted;
-                }
-                // The machine would take the number modulo 64.
-                let near = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThan, b, 64);
-                self.or_zero(near, shifted)
-            }
+            Operator::Shl | Operator::Shr => self.shift(operator, [a, b], known),
             Operator::Div | Operator::Rem => self.divide(operator, a, b, known),
             Operator::AddSat => {
                 let sum = ins.iadd(a, b);
@@ -96,6 +85,19 @@ impl Writer<'_, '_, '_> {
                 unreachable!("comparisons are written elsewhere")
             }
         }
+    }
+
+    fn shift(&mut self, operator: Operator, [a, by]: [Number; 2], known: Option<u64>) -> Number {
+        let shifted = match operator {
+            Operator::Shl => self.body.ins().ishl(a, by),
+            _ => self.body.ins().ushr(a, by),
+        };
+        if known.is_some_and(|by| by < 64) {
+            return shifted;
+        }
+        // The machine would take the number modulo 64.
+        let near = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThan, by, 64);
+        self.or_zero(near, shifted)
     }
 
     /// The sum of words of 16 bits: once it has 32 bits, its halves are added with their carry in

@@ -199,12 +199,7 @@ impl<'p> Writer<'_, '_, 'p> {
             }
             Step::StripTo(place) => {
                 self.forget();
-                let offset = self.body.ins().iconst(types::I64, i64::from(place.offset));
-                let bytes = match place.base {
-                    None => offset,
-                    Some(base) => self.body.ins().iadd(scope.get(base), offset),
-                };
-                self.strip(bytes);
+                self.strip_to(scope, place);
             }
             Step::Truncate(value) => {
                 self.forget();
@@ -226,6 +221,16 @@ impl<'p> Writer<'_, '_, 'p> {
                 self.body.store_word(scope.get(value), addresses.draft, word as usize * 8);
             }
         }
+    }
+
+    /// Takes off the bytes before a place.
+    fn strip_to(&mut self, scope: &mut Scope<'_>, place: Address) {
+        let offset = self.body.ins().iconst(types::I64, i64::from(place.offset));
+        let bytes = match place.base {
+            None => offset,
+            Some(base) => self.body.ins().iadd(scope.get(base), offset),
+        };
+        self.strip(bytes);
     }
 
     /// Drops the packet unless its bytes reach so far.

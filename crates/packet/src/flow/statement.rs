@@ -91,29 +91,8 @@ impl Parser<'_> {
         let keyword = if is_set { String::new() } else { self.source().to_owned() };
         let made = match keyword.as_str() {
             "if" => return self.branch(depth),
-            "when" => {
-                self.advance();
-                let header = self.name("a header", "write `when ipv4 { ... }`")?;
-                let yes = self.block(depth + 1)?;
-                let no = self.otherwise(depth)?;
-                return Some(Statement::When(header, yes, no));
-            }
-            "for" => {
-                self.advance();
-                let name = self.name("a name", "write `for i in 0..4 { ... }`")?;
-                if !self.word("in") {
-                    self.expected("`in`", "write `for i in 0..4 { ... }`");
-                    return None;
-                }
-                let help = "bounds of loops are numbers: `for i in 0..4 { ... }`";
-                let first = self.number("a number", help)?;
-                if !self.takes(&TokenKind::Operator("..")) {
-                    self.expected("`..`", help);
-                    return None;
-                }
-                let end = self.number("a number", help)?;
-                return Some(Statement::For(name, first, end, self.block(depth + 1)?));
-            }
+            "when" => return self.when(depth),
+            "for" => return self.repeat(depth),
             "let" | "var" => {
                 self.advance();
                 let name = self.name("a name", "write `let name = value;`")?;
@@ -124,29 +103,12 @@ impl Parser<'_> {
                     _ => Statement::Var(name, value),
                 }
             }
-            "count" => {
-                self.advance();
-                let name = self.name("a counter", "write `count name;`")?;
-                let column = match self.takes(&TokenKind::Mark('.')) {
-                    true => Some(self.name("a column", "write `count table.column;`")?),
-                    false => None,
-                };
-                let by = if self.word("by") { Some(self.expr()?) } else { None };
-                Statement::Count(name, column, by)
-            }
+            "count" => self.count()?,
             "strip" => {
                 self.advance();
                 Statement::Strip(self.name("a header", "write `strip header;`")?)
             }
-            "prepend" => {
-                self.advance();
-                let help = "write `prepend ethernet, ipv4, udp;`";
-                let mut headers = vec![self.name("a header", help)?];
-                while self.takes(&TokenKind::Mark(',')) {
-                    headers.push(self.name("a header", help)?);
-                }
-                Statement::Prepend(headers)
-            }
+            "prepend" => self.prepend()?,
             "shorten" => {
                 self.advance();
                 Statement::Shorten(self.expr()?)
@@ -155,14 +117,7 @@ impl Parser<'_> {
                 self.advance();
                 Statement::Clone(self.name("an output", "write `clone port;`")?)
             }
-            "within" => {
-                self.advance();
-                let meter = self.name("a meter", "write `within meter { ... } else { ... }`")?;
-                let by = if self.word("by") { Some(self.expr()?) } else { None };
-                let yes = self.block(depth + 1)?;
-                let no = self.otherwise(depth)?;
-                return Some(Statement::Within(meter, by, yes, no));
-            }
+            "within" => return self.within(depth),
             "find" => return self.find(depth),
             "insert" => return self.insert(depth),
             "delete" => {
@@ -185,6 +140,61 @@ impl Parser<'_> {
         };
         self.semicolon()?;
         Some(made)
+    }
+
+    fn when(&mut self, depth: u32) -> Option<Statement> {
+        self.advance();
+        let header = self.name("a header", "write `when ipv4 { ... }`")?;
+        let yes = self.block(depth + 1)?;
+        let no = self.otherwise(depth)?;
+        Some(Statement::When(header, yes, no))
+    }
+
+    fn repeat(&mut self, depth: u32) -> Option<Statement> {
+        self.advance();
+        let name = self.name("a name", "write `for i in 0..4 { ... }`")?;
+        if !self.word("in") {
+            self.expected("`in`", "write `for i in 0..4 { ... }`");
+            return None;
+        }
+        let help = "bounds of loops are numbers: `for i in 0..4 { ... }`";
+        let first = self.number("a number", help)?;
+        if !self.takes(&TokenKind::Operator("..")) {
+            self.expected("`..`", help);
+            return None;
+        }
+        let end = self.number("a number", help)?;
+        Some(Statement::For(name, first, end, self.block(depth + 1)?))
+    }
+
+    fn count(&mut self) -> Option<Statement> {
+        self.advance();
+        let name = self.name("a counter", "write `count name;`")?;
+        let column = match self.takes(&TokenKind::Mark('.')) {
+            true => Some(self.name("a column", "write `count table.column;`")?),
+            false => None,
+        };
+        let by = if self.word("by") { Some(self.expr()?) } else { None };
+        Some(Statement::Count(name, column, by))
+    }
+
+    fn prepend(&mut self) -> Option<Statement> {
+        self.advance();
+        let help = "write `prepend ethernet, ipv4, udp;`";
+        let mut headers = vec![self.name("a header", help)?];
+        while self.takes(&TokenKind::Mark(',')) {
+            headers.push(self.name("a header", help)?);
+        }
+        Some(Statement::Prepend(headers))
+    }
+
+    fn within(&mut self, depth: u32) -> Option<Statement> {
+        self.advance();
+        let meter = self.name("a meter", "write `within meter { ... } else { ... }`")?;
+        let by = if self.word("by") { Some(self.expr()?) } else { None };
+        let yes = self.block(depth + 1)?;
+        let no = self.otherwise(depth)?;
+        Some(Statement::Within(meter, by, yes, no))
     }
 
     fn branch(&mut self, depth: u32) -> Option<Statement> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tidemill_diag::text::verify::{Findings, VerifyErrors};
 use tidemill_stdx::id::{Id, IdVec};
 
 use super::table::spec::TableSpec;
@@ -28,9 +29,9 @@ use super::{
 /// let count = kernel.binary(Operator::Add, count, bit);
 /// kernel.set_word(odd, count);
 /// kernel.emit(0);
-/// let kernel = kernel.finish().map_err(|wrong| wrong.join("\n"))?;
+/// let kernel = kernel.finish()?;
 /// assert!(kernel.to_string().contains("v0 = load8 [0]"));
-/// # Ok::<(), String>(())
+/// # Ok::<(), tidemill_packet::kernel::VerifyErrors>(())
 /// ```
 #[derive(Debug)]
 pub struct Builder {
@@ -45,7 +46,7 @@ pub struct Builder {
     event: Option<Event>,
     /// The blocks and values of the kernel itself, once a handler is written.
     own: Option<(IdVec<BlockId, Block>, u32)>,
-    errors: Vec<String>,
+    errors: Findings,
 }
 
 impl Builder {
@@ -60,7 +61,7 @@ impl Builder {
             bits: Vec::new(),
             event: None,
             own: None,
-            errors: Vec::new(),
+            errors: Findings::new(),
         };
         builder.block();
         builder
@@ -113,7 +114,8 @@ impl Builder {
     /// Puts what has been written where it belongs.
     fn close(&mut self) {
         if let Some((block, _)) = self.ends.iter_enumerated().find(|(_, end)| end.is_none()) {
-            self.errors.push(format!("{block} has no end"));
+            self.errors.at(block);
+            self.errors.fail("it has no end");
         }
         self.ends = IdVec::new();
         let blocks = std::mem::take(&mut self.kernel.blocks);
@@ -363,15 +365,13 @@ impl Builder {
     ///
     /// # Errors
     /// All its errors.
-    pub fn finish(mut self) -> Result<Arc<Kernel>, Vec<String>> {
+    pub fn finish(mut self) -> Result<Arc<Kernel>, VerifyErrors> {
         self.close();
-        if !self.errors.is_empty() {
-            return Err(self.errors);
-        }
+        self.errors.finish()?;
         if let Some((blocks, values)) = self.own.take() {
             (self.kernel.blocks, self.kernel.values) = (blocks, values);
         }
-        let errors = self.kernel.verify();
-        if errors.is_empty() { Ok(Arc::new(self.kernel)) } else { Err(errors) }
+        self.kernel.verify()?;
+        Ok(Arc::new(self.kernel))
     }
 }

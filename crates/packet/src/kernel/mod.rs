@@ -86,6 +86,7 @@ pub use read::parse;
 pub use running::Running;
 pub(crate) use running::{Memory, TABLE_COUNTERS};
 pub use test::{PacketValues, PacketView, Test};
+pub use tidemill_diag::text::verify::{VerifyError, VerifyErrors};
 pub(crate) use verify::TABLES_MAX;
 
 /// Bytes that a step puts before a packet at most.

@@ -3,8 +3,10 @@ use super::*;
 /// The kernel of a text; tests are not known.
 fn read(text: &str) -> Result<Kernel, String> {
     let kernel = parse(text, &|_| None).map_err(|error| error.to_string())?;
-    let errors = kernel.verify();
-    if errors.is_empty() { Ok(kernel) } else { Err(errors.join("\n")) }
+    match kernel.verify() {
+        Ok(()) => Ok(kernel),
+        Err(errors) => Err(errors.to_string()),
+    }
 }
 
 const TAG: &str = "\
@@ -152,7 +154,10 @@ fn entries_are_touched_where_they_are_known_to_be_there() {
     refused("v0 = const 1\ndraft 1 0 v0\ntake", "table 1: the program writes it");
     refused("v0 = insert 2\ntake", "there is no table 2");
     refused("v0 = entry 0\ntake", "no entry has expired");
-    refused("take\non tick 5\nb0:\nv0 = length\ntake", "on tick 5: b0: there is no packet");
+    refused(
+        "take\non tick 5\nb0:\nv0 = length\ntake",
+        "on tick 5: b0 `v0 = length`: there is no packet",
+    );
     refused("take\non tick 5\nb0:\nemit 0", "there is no packet");
     refused("take\non expire 0\nb0:\nv0 = insert 0\ntake", "the table lets an entry go");
     refused("take\non tick 1\nb0:\ntake\non tick 2\nb0:\ntake", "there is another handler");
@@ -172,7 +177,10 @@ fn local_words_are_set_before_they_are_read() {
         "local word 0 is not set on every way",
     );
     refused("b0:\nv0 = word 1\nset_word 1 v0\ntake", "local word 1 is not set on every way");
-    refused("b0:\ntake\non tick 5\nb0:\nv0 = word 0\ntake", "on tick 5: b0: local word 0");
+    refused(
+        "b0:\ntake\non tick 5\nb0:\nv0 = word 0\ntake",
+        "on tick 5: b0 `v0 = word 0`: local word 0",
+    );
     refused("supply 9 bytes 2 burst word 0\nb0:\ntake", "it cannot be local");
 }
 

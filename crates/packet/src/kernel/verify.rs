@@ -1,11 +1,15 @@
 //! What can be wrong with a kernel.
 
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use tidemill_diag::text::verify::{Findings, Verified};
 use tidemill_stdx::id::IdVec;
 
 use super::table::spec::{TableSpec, TableWriter};
 use super::{
-    Address, BlockId, End, Event, Expr, Facts, HEADER_MAX, Handler, Kernel, Step, Supply, Value,
-    WordKind, flow,
+    Address, Block, BlockId, End, Event, Expr, Facts, HEADER_MAX, Handler, Kernel, Step, Supply,
+    Value, WordKind, flow,
 };
 use crate::link::QUEUED_MAX;
 use crate::packet::BYTES_MAX;
@@ -19,13 +23,17 @@ pub(crate) const TABLES_MAX: usize = 16;
 const OUTPUTS_MAX: u32 = 256;
 
 impl Kernel {
-    /// All errors; empty, if code may be made of it.
-    pub fn verify(&self) -> Vec<String> {
-        let mut errors: Vec<String> = self.tables.iter().filter_map(TableSpec::verify).collect();
+    /// Checks that code may be made of it.
+    ///
+    /// # Errors
+    /// All errors.
+    pub fn verify(&self) -> Verified {
+        let mut findings = Findings::new();
+        self.tables.iter().filter_map(TableSpec::verify).for_each(|what| findings.fail(what));
         if self.tables.len() > TABLES_MAX {
-            errors.push(format!("it has more than {TABLES_MAX} tables"));
+            findings.fail(format_args!("it has more than {TABLES_MAX} tables"));
         }
-        errors.extend(self.verify_program(None));
+        Verifier { kernel: self, event: None, findings: &mut findings }.program();
         for (number, handler) in self.handlers.iter().enumerate() {
             let Handler { event, ref blocks, values } = *handler;
             let is_other = |other: &Handler| match (other.event, event) {
@@ -33,123 +41,18 @@ impl Kernel {
                 (other, event) => other != event,
             };
             if !self.handlers[..number].iter().all(is_other) {
-                errors.push(format!("{event}: there is another handler of that"));
+                findings.at(event);
+                findings.fail("there is another handler of that");
             }
             let kernel = self.of_handler(blocks.clone(), values);
-            errors.extend(
-                kernel.verify_program(Some(event)).iter().map(|what| format!("{event}: {what}")),
-            );
+            Verifier { kernel: &kernel, event: Some(event), findings: &mut findings }.program();
         }
-        errors
+        findings.finish()
     }
 
     /// A handler as a kernel.
-    fn of_handler(&self, blocks: IdVec<BlockId, super::Block>, values: u32) -> Kernel {
+    fn of_handler(&self, blocks: IdVec<BlockId, Block>, values: u32) -> Kernel {
         Kernel { blocks, values, supply: None, handlers: Vec::new(), ..self.clone() }
-    }
-
-    /// The errors of its blocks; of those of a handler, if they are for an event.
-    fn verify_program(&self, event: Option<Event>) -> Vec<String> {
-        let steps: usize = self.blocks.iter().map(|block| block.steps.len()).sum();
-        if self.blocks.is_empty() {
-            return vec!["it has no block".to_owned()];
-        }
-        if self.blocks.len() > BLOCKS_MAX || steps > STEPS_MAX || self.values as usize > steps {
-            return vec![format!("it has more than {BLOCKS_MAX} blocks or {STEPS_MAX} steps")];
-        }
-        let mut errors = Vec::new();
-        self.verify_values(&mut errors);
-        self.verify_supply(&mut errors);
-        let flowing = flow(self, 0);
-        for (id, block) in self.blocks.iter_enumerated() {
-            self.verify_end(id, block.end, &mut errors);
-            let missing = block.steps.iter().filter_map(|&step| self.missing(step));
-            errors.extend(missing.map(|what| format!("{id}: {what}")));
-            let misplaced = block.steps.iter().filter_map(|&step| misplaced(step, event));
-            errors.extend(misplaced.map(|what| format!("{id}: {what}")));
-            if event.is_some() && !matches!(block.end, End::Jump(_) | End::If(..) | End::Take) {
-                errors.push(format!("{id}: there is no packet"));
-            }
-            // Unreachable blocks do no harm: they never run, and no code is made of them.
-            let Some(mut facts) = flowing.blocks[id].clone() else { continue };
-            for &step in &block.steps {
-                if let Some(what) = self.verify_step(step, &facts) {
-                    errors.push(format!("{id}: {what}"));
-                }
-                facts.step(self, step);
-            }
-            if let End::If(value, ..) = block.end
-                && !facts.is_set(value)
-            {
-                errors.push(format!("{id}: {value} is not set on every way"));
-            }
-        }
-        errors
-    }
-
-    fn verify_supply(&self, errors: &mut Vec<String>) {
-        let Some(Supply { bytes, burst, left }) = self.supply else { return };
-        if bytes as usize > BYTES_MAX {
-            errors.push(format!("a packet has {BYTES_MAX} bytes at most"));
-        }
-        if burst == 0 || burst as usize > QUEUED_MAX {
-            errors.push(format!("a burst is between 1 and {QUEUED_MAX}"));
-        }
-        match self.words.get(left as usize) {
-            None => errors.push(format!("there is no word {left}")),
-            Some(word) if word.kind == WordKind::Local => {
-                errors.push(format!("word {left} counts what is left: it cannot be local"));
-            }
-            Some(_) => {}
-        }
-        // It is counted for a whole burst at once, or packet by packet, as suits the engine.
-        let handled = self.handlers.iter().flat_map(|handler| &handler.blocks);
-        let mut steps = self.blocks.iter().chain(handled).flat_map(|block| &block.steps);
-        let is_used = steps.any(|step| match *step {
-            Step::Let(_, Expr::Word(word)) | Step::SetWord(word, _) => word == left,
-            _ => false,
-        });
-        if is_used {
-            errors.push(format!("word {left} counts what is left: no step may read or set it"));
-        }
-    }
-
-    /// Each value is set in one place, and none is used that is set nowhere, not even where no way
-    /// leads: analyses look values up by number in all blocks.
-    fn verify_values(&self, errors: &mut Vec<String>) {
-        for (id, block) in self.blocks.iter_enumerated() {
-            let condition = match block.end {
-                End::If(value, ..) => Some(value),
-                _ => None,
-            };
-            let used = block.steps.iter().flat_map(Step::operands).chain(condition);
-            let unknown = used.filter(|value| value.raw() >= self.values);
-            errors.extend(unknown.map(|value| format!("{id}: there is no {value}")));
-        }
-        let mut set = vec![false; self.values as usize];
-        for step in self.blocks.iter().flat_map(|block| &block.steps) {
-            let Step::Let(value, _) = step else { continue };
-            match set.get_mut(value.raw() as usize) {
-                None => errors.push(format!("there is no {value}")),
-                Some(true) => errors.push(format!("{value} is set twice")),
-                Some(set) => *set = true,
-            }
-        }
-    }
-
-    fn verify_end(&self, id: BlockId, end: End, errors: &mut Vec<String>) {
-        for to in end.targets() {
-            if to <= id || self.blocks.get(to).is_none() {
-                errors.push(format!("{id}: {to} is no later block"));
-            }
-        }
-        let what = match end {
-            End::Test(test, ..) if test as usize >= self.tests.len() => "there is no such test",
-            End::Drop(reason) if self.lacks_reason(reason) => "there is no such reason",
-            End::Emit(output) if output >= OUTPUTS_MAX => "there are too many outputs",
-            _ => return,
-        };
-        errors.push(format!("{id}: {what}"));
     }
 
     fn lacks_reason(&self, reason: u32) -> bool {
@@ -255,6 +158,157 @@ impl Kernel {
             Step::Strip(bytes) => (u64::from(bytes) > facts.bytes)
                 .then(|| format!("the packet may not have {bytes} bytes to take off")),
         }
+    }
+}
+
+/// The blocks of a kernel; or of one of its handlers, if they are for an event.
+struct Verifier<'k> {
+    kernel: &'k Kernel,
+    event: Option<Event>,
+    findings: &'k mut Findings,
+}
+
+impl Verifier<'_> {
+    /// Goes to a block, or to the whole.
+    fn at(&mut self, block: Option<BlockId>) {
+        match (self.event, block) {
+            (None, None) => self.findings.at(""),
+            (None, Some(block)) => self.findings.at(block),
+            (Some(event), None) => self.findings.at(event),
+            (Some(event), Some(block)) => self.findings.at(format_args!("{event}: {block}")),
+        }
+    }
+
+    /// Records an error at a step or the end of a block.
+    fn fail_in(&mut self, block: BlockId, instruction: impl Display, what: impl Display) {
+        match self.event {
+            None => self.findings.at_instruction(block, instruction),
+            Some(event) => {
+                self.findings.at_instruction(format_args!("{event}: {block}"), instruction);
+            }
+        }
+        self.findings.fail(what);
+    }
+
+    fn program(&mut self) {
+        let (kernel, event) = (self.kernel, self.event);
+        self.at(None);
+        let steps: usize = kernel.blocks.iter().map(|block| block.steps.len()).sum();
+        if kernel.blocks.is_empty() {
+            return self.findings.fail("it has no block");
+        }
+        let values = kernel.values as usize;
+        if kernel.blocks.len() > BLOCKS_MAX || steps > STEPS_MAX || values > steps {
+            let what = format_args!("it has more than {BLOCKS_MAX} blocks or {STEPS_MAX} steps");
+            return self.findings.fail(what);
+        }
+        self.values();
+        self.supply();
+        let flowing = flow(kernel, 0);
+        for (id, block) in kernel.blocks.iter_enumerated() {
+            self.end(id, block.end);
+            for &step in &block.steps {
+                let what = kernel.missing(step).into_iter().map(Cow::from);
+                for what in what.chain(misplaced(step, event).map(Cow::from)) {
+                    self.fail_in(id, step, what);
+                }
+            }
+            // Unreachable blocks do no harm: they never run, and no code is made of them.
+            let Some(facts) = flowing.blocks[id].clone() else { continue };
+            self.reached(id, block, facts);
+        }
+    }
+
+    /// What does not hold in a block, given what holds at its start.
+    fn reached(&mut self, id: BlockId, block: &Block, mut facts: Facts) {
+        for &step in &block.steps {
+            if let Some(what) = self.kernel.verify_step(step, &facts) {
+                self.fail_in(id, step, what);
+            }
+            facts.step(self.kernel, step);
+        }
+        if let End::If(value, ..) = block.end
+            && !facts.is_set(value)
+        {
+            self.fail_in(id, block.end, format_args!("{value} is not set on every way"));
+        }
+    }
+
+    fn supply(&mut self) {
+        let Some(Supply { bytes, burst, left }) = self.kernel.supply else { return };
+        if bytes as usize > BYTES_MAX {
+            self.findings.fail(format_args!("a packet has {BYTES_MAX} bytes at most"));
+        }
+        if burst == 0 || burst as usize > QUEUED_MAX {
+            self.findings.fail(format_args!("a burst is between 1 and {QUEUED_MAX}"));
+        }
+        match self.kernel.words.get(left as usize) {
+            None => self.findings.fail(format_args!("there is no word {left}")),
+            Some(word) if word.kind == WordKind::Local => {
+                let what = format_args!("word {left} counts what is left: it cannot be local");
+                self.findings.fail(what);
+            }
+            Some(_) => {}
+        }
+        // It is counted for a whole burst at once, or packet by packet, as suits the engine.
+        let handled = self.kernel.handlers.iter().flat_map(|handler| &handler.blocks);
+        let mut steps = self.kernel.blocks.iter().chain(handled).flat_map(|block| &block.steps);
+        let is_used = steps.any(|step| match *step {
+            Step::Let(_, Expr::Word(word)) | Step::SetWord(word, _) => word == left,
+            _ => false,
+        });
+        if is_used {
+            let what = format_args!("word {left} counts what is left: no step may read or set it");
+            self.findings.fail(what);
+        }
+    }
+
+    /// Each value is set in one place, and none is used that is set nowhere, not even where no way
+    /// leads: analyses look values up by number in all blocks.
+    fn values(&mut self) {
+        let mut set = vec![false; self.kernel.values as usize];
+        for (id, block) in self.kernel.blocks.iter_enumerated() {
+            if let End::If(value, ..) = block.end {
+                self.exists(id, block.end, value);
+            }
+            for step in &block.steps {
+                step.operands().for_each(|value| self.exists(id, step, value));
+                let Step::Let(value, _) = step else { continue };
+                match set.get_mut(value.raw() as usize) {
+                    None => self.fail_in(id, step, format_args!("there is no {value}")),
+                    Some(true) => self.fail_in(id, step, format_args!("{value} is set twice")),
+                    Some(set) => *set = true,
+                }
+            }
+        }
+        self.at(None);
+    }
+
+    fn exists(&mut self, id: BlockId, instruction: impl Display, value: Value) {
+        if value.raw() >= self.kernel.values {
+            self.fail_in(id, instruction, format_args!("there is no {value}"));
+        }
+    }
+
+    fn end(&mut self, id: BlockId, end: End) {
+        for to in end.targets() {
+            if to <= id || self.kernel.blocks.get(to).is_none() {
+                self.fail_in(id, end, format_args!("{to} is no later block"));
+            }
+        }
+        let is_for_packets = !matches!(end, End::Jump(_) | End::If(..) | End::Take);
+        if self.event.is_some() && is_for_packets {
+            self.fail_in(id, end, "there is no packet");
+        }
+        let what = match end {
+            End::Test(test, ..) if test as usize >= self.kernel.tests.len() => {
+                "there is no such test"
+            }
+            End::Drop(reason) if self.kernel.lacks_reason(reason) => "there is no such reason",
+            End::Emit(output) if output >= OUTPUTS_MAX => "there are too many outputs",
+            _ => return,
+        };
+        self.fail_in(id, end, what);
     }
 }
 

@@ -316,10 +316,7 @@ pub struct Code(Running);
 impl App for Code {
     fn new(config: CodeConfig, _: &mut Start) -> Result<Code, Fault> {
         let kernel = kernel::parse(&config.text, &|_| None)?;
-        let wrong = kernel.verify();
-        if !wrong.is_empty() {
-            return Err(Fault::new(wrong.join("\n")));
-        }
+        kernel.verify().map_err(|wrong| Fault::new(wrong.to_string()))?;
         Ok(Code(Running::new(Arc::new(kernel))))
     }
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {

@@ -93,7 +93,7 @@ pub fn random_kernel(rng: &mut Rng) -> Kernel {
             _ => builder.emit(rng.below(3).saturating_sub(1) as u32),
         }
     }
-    let kernel = builder.finish().unwrap_or_else(|wrong| panic!("{}", wrong.join("\n")));
+    let kernel = builder.finish().unwrap_or_else(|wrong| panic!("{wrong}"));
     Kernel::clone(&kernel)
 }
 
@@ -179,7 +179,7 @@ fn source_kernel(rng: &mut Rng, packets: u64) -> Kernel {
         builder.at(yes);
     }
     builder.emit(0);
-    let kernel = builder.finish().unwrap_or_else(|wrong| panic!("{}", wrong.join("\n")));
+    let kernel = builder.finish().unwrap_or_else(|wrong| panic!("{wrong}"));
     Kernel::clone(&kernel)
 }
 

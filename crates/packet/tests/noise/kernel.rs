@@ -93,7 +93,7 @@ fn read(text: &str) -> Option<Kernel> {
     let kernel = parse(text, &|_| None).ok()?;
     let printed = kernel.to_string();
     assert_eq!(parse(&printed, &|_| None).as_ref(), Ok(&kernel), "{printed}");
-    kernel.verify().is_empty().then_some(kernel)
+    kernel.verify().is_ok().then_some(kernel)
 }
 
 /// Two kernels in a row, then a taker, and a taker for the other outputs.

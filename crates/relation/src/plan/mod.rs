@@ -30,7 +30,7 @@ use crate::types::TypeSet;
 
 pub use parse::parse;
 pub use print::print;
-pub use verify::{PlanError, verify};
+pub use verify::verify;
 
 macro_rules! plan_id {
     ($(#[$doc:meta])* $name:ident) => {

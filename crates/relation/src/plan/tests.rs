@@ -53,8 +53,13 @@ fn mistakes_are_found() {
             "relation p0 \"e\" at 0 (string)\nrelation p1 \"t\" at 0 (string)\n  table key(0)\n\
              rule r0 \"r\" at \"f:1:1\"\nstrand r0 on event p0 (v0) regs 1\n{strand}"
         );
-        let errors = verify(&parse(&text).unwrap()).unwrap_err();
-        errors.into_iter().map(|error| error.message).collect::<Vec<_>>().join("; ")
+        verify(&parse(&text).unwrap()).unwrap_err()
+    };
+    let errors = with("let v0 v1\nemit p0 (v0)").to_string();
+    assert_eq!(errors, "strand 0 `let v0 v1`: reads v1 before it is bound");
+    let messages = |strand: &str| {
+        let errors = with(strand);
+        errors.iter().map(|error| error.message.clone()).collect::<Vec<_>>().join("; ")
     };
     let cases = [
         ("emit p0 (v1)", "reads v1 before it is bound"),
@@ -65,7 +70,7 @@ fn mistakes_are_found() {
         ("emit p9 (v0)", "names p9, which the plan does not have"),
     ];
     for (strand, message) in cases {
-        assert_eq!(with(strand), message, "{strand}");
+        assert_eq!(messages(strand), message, "{strand}");
     }
 }
 
@@ -282,7 +287,9 @@ fn each_rule_can_be_broken() {
     for (number, (message, mistake)) in MISTAKES.iter().enumerate() {
         let mut plan = whole.clone();
         mistake(&mut plan);
-        let found: Vec<_> = verify(&plan).unwrap_err().iter().map(ToString::to_string).collect();
+        let errors = verify(&plan).unwrap_err();
+        let found: Vec<String> =
+            errors.iter().map(|error| format!("{}: {}", error.place, error.message)).collect();
         assert!(found.iter().any(|one| one.contains(message)), "{number}, {message}: {found:?}");
     }
 }

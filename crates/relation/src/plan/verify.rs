@@ -1,6 +1,8 @@
 //! Checks the invariants of a plan, so that the engines need not.
 
-use std::fmt;
+use std::fmt::Display;
+
+use tidemill_diag::text::verify::{Findings, Verified};
 
 use super::{
     Action, Bind, HeadColumn, Lookup, On, Output, Pattern, Plan, RelationId, Step, Strand,
@@ -9,54 +11,44 @@ use super::{
 use crate::expr::{Expr, Reg};
 use crate::table::{Access, Key};
 
-/// An error in a plan: a mistake of the planner, or of the author of the text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PlanError {
-    /// Its place: a relation, strand or view rule.
-    pub place: String,
-    /// The error.
-    pub message: String,
-}
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)
-    }
-}
-
-impl std::error::Error for PlanError {}
-
 /// Checks every relation, strand and view rule of `plan`.
 ///
 /// # Errors
 /// All errors, in order.
-pub fn verify(plan: &Plan) -> Result<(), Vec<PlanError>> {
-    let mut check = Check { plan, place: String::new(), errors: Vec::new() };
-    check.relations();
+pub fn verify(plan: &Plan) -> Verified {
+    let mut verifier =
+        Verifier { plan, place: String::new(), instruction: None, findings: Findings::new() };
+    verifier.relations();
     for (index, strand) in plan.strands.iter().enumerate() {
-        check.place = format!("strand {index}");
+        verifier.place = format!("strand {index}");
         let on = &strand.trigger.on;
-        check.require(
+        verifier.require(
             matches!(on, On::Event | On::Change | On::Periodic { .. }),
             "is started by no event, change or timer",
         );
-        check.strand(strand);
+        verifier.strand(strand);
     }
-    check.strata();
-    if check.errors.is_empty() { Ok(()) } else { Err(check.errors) }
+    verifier.strata();
+    verifier.findings.finish()
 }
 
-struct Check<'p> {
+struct Verifier<'p> {
     plan: &'p Plan,
+    /// A relation, strand or view rule.
     place: String,
-    errors: Vec<PlanError>,
+    /// A step or the output of the strand.
+    instruction: Option<&'p dyn Display>,
+    findings: Findings,
 }
 
-impl Check<'_> {
+impl<'p> Verifier<'p> {
     fn require(&mut self, holds: bool, message: &str) -> bool {
         if !holds {
-            let place = self.place.clone();
-            self.errors.push(PlanError { place, message: message.to_owned() });
+            match self.instruction {
+                Some(instruction) => self.findings.at_instruction(&self.place, instruction),
+                None => self.findings.at(&self.place),
+            }
+            self.findings.fail(message);
         }
         holds
     }
@@ -116,7 +108,7 @@ impl Check<'_> {
         self.require(fits, "has candidates of another shape");
     }
 
-    fn strand(&mut self, strand: &Strand) {
+    fn strand(&mut self, strand: &'p Strand) {
         let known = (strand.rule.index()) < self.plan.rules.len();
         self.require(known, "belongs to no rule");
         if !self.known(strand.trigger.relation) || !self.known(strand.output.relation) {
@@ -128,9 +120,13 @@ impl Check<'_> {
             if index == strand.output.group_at as usize && strand.output.aggregates() {
                 self.group_columns(&strand.output, &bound);
             }
+            self.instruction = Some(step);
             self.step(step, &mut bound);
+            self.instruction = None;
         }
+        self.instruction = Some(&strand.output);
         self.output(strand, &bound);
+        self.instruction = None;
     }
 
     fn trigger(&mut self, strand: &Strand, bound: &mut [bool]) {
@@ -272,7 +268,8 @@ impl Check<'_> {
     }
 
     fn strata(&mut self) {
-        for (number, stratum) in self.plan.strata.iter().enumerate() {
+        let plan = self.plan;
+        for (number, stratum) in plan.strata.iter().enumerate() {
             for (index, rule) in stratum.rules.iter().enumerate() {
                 self.place = format!("stratum {number}, view {index}");
                 let ours = stratum.heads.contains(&rule.head);
@@ -282,7 +279,7 @@ impl Check<'_> {
         }
     }
 
-    fn view(&mut self, rule: &ViewRule) {
+    fn view(&mut self, rule: &'p ViewRule) {
         if !self.is_table(rule.head) || !rule.body.iter().all(|atom| self.is_table(atom.relation)) {
             return;
         }

@@ -93,8 +93,8 @@ fn read(path: &Path) -> Result<String, FileError> {
 /// Verifies that a program has the properties that the code generator relies on. A failure is a bug
 /// of ours, and reported as such.
 fn verified(program: ir::Program) -> Result<ir::Program, Diagnostic> {
-    let wrong = ir::verify::verify(&program);
-    let Some(first) = wrong.first() else { return Ok(program) };
+    let Err(wrong) = ir::verify::verify(&program) else { return Ok(program) };
+    let first = wrong.iter().next().map(ToString::to_string).unwrap_or_default();
     let span = Span { file: FileId(0), start: 0, end: 0 };
     let message = format!("the compiler made code that is wrong: {first}");
     let help = "this is a mistake in Tidemill, not in the program: please report it";

@@ -14,7 +14,7 @@
 
 use super::error::ErrorKind;
 use super::load::{u32_at, u64_at, varint};
-use super::nodes::Action;
+use super::nodes::{Action, Entry};
 use super::state::{Why, Within};
 use super::walk::{Field, Step, Walk, Zone, proceed};
 use crate::schema::{EnumId, FIELD_NUMBER_MAX, WireType};
@@ -32,12 +32,35 @@ enum Tag {
     Left,
 }
 
-/// Of a value: nothing, if its field waits for more input.
+/// Where the loop is. The functions that take it are inlined, so that its parts stay in registers
+/// across all kinds of fields; a call would spill them for each field.
+struct Cursor {
+    zone: Zone,
+    /// The end of the available bytes.
+    have: usize,
+    pos: usize,
+    /// The place from which on no field may begin.
+    limit: usize,
+    /// The end of the bytes that a field may use.
+    bound: usize,
+    /// The entry that probably comes next.
+    expected: u32,
+}
+
+impl Cursor {
+    /// Sets the end of the message.
+    #[inline(always)]
+    fn set_end(&mut self, end: usize) {
+        (self.limit, self.bound) = (self.zone.to.min(end), self.have.min(end));
+    }
+}
+
+/// Of a value; if its field waits for more input, returns with `$waiting`.
 macro_rules! wait_or {
-    ($value:expr) => {
+    ($waiting:expr, $value:expr) => {
         match $value? {
             Some(value) => value,
-            None => return Ok(()),
+            None => return Ok($waiting),
         }
     };
 }
@@ -47,26 +70,25 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     ///
     /// # Safety
     /// From every place before `zone.to`, [`super::load::SLACK`] bytes can be read.
-    // Long, as the loop keeps place, bounds and expected entry in registers across all kinds of
-    // fields; a call would spill them for each field.
+    // One piece: an arm for each kind of field. Behind a function, even an inlined one, the
+    // compiler spends up to 6% more instructions on the same arms.
     pub(super) unsafe fn fields(&mut self, zone: Zone) -> Step {
-        let tables = self.tables;
-        let have = self.have();
-        let mut pos = self.state.pos;
-        let mut limit = zone.to.min(self.state.end);
-        let mut bound = have.min(self.state.end);
-        let mut expected = self.state.next;
+        let (tables, have) = (self.tables, self.have());
+        let (pos, expected) = (self.state.pos, self.state.next);
+        let mut at = Cursor { zone, have, pos, limit: 0, bound: 0, expected };
+        at.set_end(self.state.end);
         loop {
-            if pos >= limit {
-                (self.state.pos, self.state.next) = (pos, expected);
-                if pos != self.state.end {
+            if at.pos >= at.limit {
+                (self.state.pos, self.state.next) = (at.pos, at.expected);
+                if at.pos != self.state.end {
                     return Ok(());
                 }
                 self.end_of_length()?;
-                (limit, bound) = (zone.to.min(self.state.end), have.min(self.state.end));
-                expected = self.state.next;
+                at.set_end(self.state.end);
+                at.expected = self.state.next;
                 continue;
             }
+            let Cursor { pos, bound, expected, .. } = at;
             // SAFETY: a field may begin at `pos`.
             let (tag, tag_bytes) = unsafe { varint(zone.at(pos)) };
             let value = pos + tag_bytes;
@@ -77,7 +99,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                     let place = match self.other_tag(tag, pos, value, bound)? {
                         Tag::Entry(place) => place,
                         Tag::EndGroup => {
-                            (pos, expected) = (value, self.state.next);
+                            (at.pos, at.expected) = (value, self.state.next);
                             continue;
                         }
                         Tag::Left => return Ok(()),
@@ -94,17 +116,17 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 if !unsafe { self.list(zone, place, field)? } {
                     return Ok(());
                 }
-                (pos, expected) = (self.state.pos, entry.next);
+                (at.pos, at.expected) = (self.state.pos, entry.next);
                 continue;
             }
             macro_rules! varint {
                 ($event:ident, $value:ident => $made:expr) => {{
                     // SAFETY: the place of the value of a field.
-                    let ($value, after) = wait_or!(unsafe { self.varint(zone, field) });
+                    let ($value, after) = wait_or!((), unsafe { self.varint(zone, field) });
                     if self.sink.$event(entry.field, $made).is_err() {
                         return self.stopped(pos, field.number);
                     }
-                    pos = after;
+                    at.pos = after;
                 }};
             }
             macro_rules! fixed {
@@ -118,7 +140,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                     if self.sink.$event(entry.field, $made).is_err() {
                         return self.stopped(pos, field.number);
                     }
-                    pos = after;
+                    at.pos = after;
                 }};
             }
             // Fields of a list of numbers that come one by one have the type of their elements.
@@ -139,44 +161,21 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 Action::Sfixed32 => fixed!(i32, u32_at, 4, v => v as i32),
                 Action::ClosedEnum => {
                     // SAFETY: the place of the value of a field.
-                    let (raw, after) = wait_or!(unsafe { self.varint(zone, field) });
-                    if !self.schema.enum_def(EnumId(entry.sub)).named().has(raw as i32) {
-                        self.state.next = entry.next;
-                        self.begin_skip(Self::why_unknown(), WireType::Varint, field);
-                        return Ok(());
-                    }
-                    if self.sink.i32(entry.field, raw as i32).is_err() {
-                        return self.stopped(pos, field.number);
-                    }
-                    pos = after;
+                    at.pos = wait_or!((), unsafe { self.closed_enum(zone, entry, field) });
                 }
                 Action::Group => {
                     self.begin_sub(place, *entry, pos)?;
-                    (pos, expected) = (value, self.state.next);
+                    (at.pos, at.expected) = (value, self.state.next);
                     continue;
                 }
                 Action::Message => {
                     // SAFETY: the place of the value of a field.
-                    let (body, end) = wait_or!(unsafe { self.length(zone, field) });
-                    self.begin_sub(place, *entry, pos)?;
-                    self.state.end = end;
-                    (limit, bound) = (zone.to.min(end), have.min(end));
-                    (pos, expected) = (body, self.state.next);
+                    wait_or!((), unsafe { self.message(&mut at, place, entry, field) });
                     continue;
                 }
                 Action::RawString | Action::String | Action::Bytes => {
                     // SAFETY: the place of the value of a field.
-                    let (body, end) = wait_or!(unsafe { self.length(zone, field) });
-                    if end > have {
-                        if self.last {
-                            return self.cut_text(entry, pos, body);
-                        }
-                        self.state.next = entry.next;
-                        return self.begin_text(place, pos, body, end);
-                    }
-                    (self.state.tag_start, self.state.number) = (pos, field.number);
-                    self.whole_text(entry, body, end)?;
-                    pos = end;
+                    at.pos = wait_or!((), unsafe { self.text_field(&at, place, entry, field) });
                 }
                 Action::Skip => {
                     self.state.next = entry.next;
@@ -185,8 +184,79 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                     return Ok(());
                 }
             }
-            expected = entry.next;
+            at.expected = entry.next;
         }
+    }
+
+    /// Enters the message of a field.
+    ///
+    /// # Safety
+    /// The field begins before `zone.to`.
+    #[inline(always)]
+    unsafe fn message(
+        &mut self,
+        at: &mut Cursor,
+        place: u32,
+        entry: &Entry,
+        field: Field,
+    ) -> Step<Option<()>> {
+        // SAFETY: the caller guarantees the place.
+        let (body, end) = wait_or!(None, unsafe { self.length(at.zone, field) });
+        self.begin_sub(place, *entry, field.start)?;
+        self.state.end = end;
+        at.set_end(end);
+        (at.pos, at.expected) = (body, self.state.next);
+        Ok(Some(()))
+    }
+
+    /// A number of a closed enum; one that the enum does not have is an unknown field.
+    ///
+    /// # Safety
+    /// The field begins before `zone.to`.
+    #[inline(always)]
+    unsafe fn closed_enum(
+        &mut self,
+        zone: Zone,
+        entry: &Entry,
+        field: Field,
+    ) -> Step<Option<usize>> {
+        // SAFETY: the caller guarantees the place.
+        let (raw, after) = wait_or!(None, unsafe { self.varint(zone, field) });
+        if !self.schema.enum_def(EnumId(entry.sub)).named().has(raw as i32) {
+            self.state.next = entry.next;
+            self.begin_skip(Self::why_unknown(), WireType::Varint, field);
+            return Ok(None);
+        }
+        if self.sink.i32(entry.field, raw as i32).is_err() {
+            return self.stopped(field.start, field.number).map(|()| None);
+        }
+        Ok(Some(after))
+    }
+
+    /// A string or bytes; a loop of its own reads those that are not all there.
+    ///
+    /// # Safety
+    /// The field begins before `zone.to`.
+    #[inline(always)]
+    unsafe fn text_field(
+        &mut self,
+        at: &Cursor,
+        place: u32,
+        entry: &Entry,
+        field: Field,
+    ) -> Step<Option<usize>> {
+        // SAFETY: the caller guarantees the place.
+        let (body, end) = wait_or!(None, unsafe { self.length(at.zone, field) });
+        if end > at.have {
+            if self.last {
+                return self.cut_text(entry, field.start, body).map(|()| None);
+            }
+            self.state.next = entry.next;
+            return self.begin_text(place, field.start, body, end).map(|()| None);
+        }
+        (self.state.tag_start, self.state.number) = (field.start, field.number);
+        self.whole_text(entry, body, end)?;
+        Ok(Some(end))
     }
 
     /// Looks up a tag that is not the expected one; skips the field if it is unknown.
@@ -272,7 +342,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
 
     /// A string or bytes that are all there.
     #[inline]
-    fn whole_text(&mut self, entry: &super::nodes::Entry, body: usize, end: usize) -> Step {
+    fn whole_text(&mut self, entry: &Entry, body: usize, end: usize) -> Step {
         let field = entry.field;
         let text = &self.piece[body - self.piece_start..end - self.piece_start];
         match entry.action {

@@ -40,16 +40,15 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         }
     }
 
-    // Long, as each kind of field may end the loop: cut, too long, or not closed by its own group.
+    /// Skips field after field of the groups that are open; true at the end of the outermost.
     fn skip_on(&mut self, zone: Zone) -> Step<bool> {
         let have = self.have();
         if self.depth() > self.depth_max {
             return Err(ErrorKind::TooDeep);
         }
         loop {
-            let pos = self.state.pos;
             let to = self.state.skip.to;
-            if to > pos {
+            if to > self.state.pos {
                 self.state.pos = to.min(have);
                 if to > have {
                     return Ok(false);
@@ -67,54 +66,67 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             }
             let bound = have.min(self.state.end);
             // SAFETY: a field may begin at `pos`.
-            let (tag, bytes) = unsafe { varint(zone.at(pos)) };
-            let value = pos + bytes;
-            if bytes == 0 {
-                return self.cut_long(pos, pos, 0).map(|()| false);
-            }
-            if value > bound {
-                return self.cut(pos, 0).map(|()| false);
-            }
-            let number = tag >> 3;
-            if number == 0 || number > u64::from(FIELD_NUMBER_MAX) {
-                return Err(ErrorKind::BadFieldNumber);
-            }
-            let after = match WireType::from_tag(tag).ok_or(ErrorKind::BadWireType)? {
-                WireType::Fixed64 => value + 8,
-                WireType::Fixed32 => value + 4,
-                WireType::StartGroup => {
-                    self.state.skip.groups.push(number as u32);
-                    if self.depth() > self.depth_max {
-                        return Err(ErrorKind::TooDeep);
-                    }
-                    value
-                }
-                WireType::EndGroup => {
-                    if self.state.skip.groups.pop() != Some(number as u32) {
-                        return Err(ErrorKind::EndGroup);
-                    }
-                    value
-                }
-                wire_type => {
-                    // SAFETY: a tag and a varint are within the slack.
-                    let (length, bytes) = unsafe { varint(zone.at(value)) };
-                    if bytes == 0 {
-                        return self.cut_long(pos, value, 0).map(|()| false);
-                    }
-                    let after = value + bytes;
-                    if wire_type == WireType::Length && after <= bound {
-                        if length > (self.state.end - after) as u64 {
-                            return self.too_long(pos, 0).map(|()| false);
-                        }
-                        self.state.skip.to = after + length as usize;
-                    }
-                    after
-                }
+            let Some(after) = (unsafe { self.skip_field(zone, pos, bound)? }) else {
+                return Ok(false);
             };
             if after > bound {
                 return self.cut(pos, 0).map(|()| false);
             }
             self.state.pos = after;
+        }
+    }
+
+    /// Reads a tag and what follows it, but for the content of a text; returns the place after
+    /// that, or nothing, if the field waits for more input.
+    ///
+    /// # Safety
+    /// A field begins at `pos`, before `zone.to`.
+    #[inline]
+    unsafe fn skip_field(&mut self, zone: Zone, pos: usize, bound: usize) -> Step<Option<usize>> {
+        // SAFETY: the caller guarantees the place.
+        let (tag, bytes) = unsafe { varint(zone.at(pos)) };
+        let value = pos + bytes;
+        if bytes == 0 {
+            return self.cut_long(pos, pos, 0).map(|()| None);
+        }
+        if value > bound {
+            return self.cut(pos, 0).map(|()| None);
+        }
+        let number = tag >> 3;
+        if number == 0 || number > u64::from(FIELD_NUMBER_MAX) {
+            return Err(ErrorKind::BadFieldNumber);
+        }
+        match WireType::from_tag(tag).ok_or(ErrorKind::BadWireType)? {
+            WireType::Fixed64 => Ok(Some(value + 8)),
+            WireType::Fixed32 => Ok(Some(value + 4)),
+            WireType::StartGroup => {
+                self.state.skip.groups.push(number as u32);
+                if self.depth() > self.depth_max {
+                    return Err(ErrorKind::TooDeep);
+                }
+                Ok(Some(value))
+            }
+            WireType::EndGroup => {
+                if self.state.skip.groups.pop() != Some(number as u32) {
+                    return Err(ErrorKind::EndGroup);
+                }
+                Ok(Some(value))
+            }
+            wire_type => {
+                // SAFETY: a tag and a varint are within the slack.
+                let (length, bytes) = unsafe { varint(zone.at(value)) };
+                if bytes == 0 {
+                    return self.cut_long(pos, value, 0).map(|()| None);
+                }
+                let after = value + bytes;
+                if wire_type == WireType::Length && after <= bound {
+                    if length > (self.state.end - after) as u64 {
+                        return self.too_long(pos, 0).map(|()| None);
+                    }
+                    self.state.skip.to = after + length as usize;
+                }
+                Ok(Some(after))
+            }
         }
     }
 

@@ -9,7 +9,7 @@
 //!   level 1   { number: 1 }              the open phone
 //! ```
 
-use super::nodes::{Action, NONE};
+use super::nodes::{Action, Entry, NONE};
 use super::state::Frame;
 use super::tables::Tables;
 use crate::schema::WireType;
@@ -97,39 +97,46 @@ impl Tally {
         }
     }
 
-    /// Skips one field, or enters it; `head` holds its first bytes.
-    // Long, as all kinds of fields move the one place and may open a level or close one.
+    /// Skips one field or one element, enters one, or leaves a level; `head` holds the first bytes.
     fn step(&mut self, tables: &Tables, head: &[u8], to: usize) -> Option<()> {
-        let level = self.levels.last_mut()?;
+        let level = self.levels.last()?;
         if level.end == Some(self.pos) {
             self.levels.pop();
             return Some(());
         }
-        let start = self.pos;
-        if let Kind::Packed(number, wire_type) = level.kind {
-            self.pos += match wire_type {
-                1 => 8,
-                5 => 4,
-                _ => varint::read(head).ok()?.1,
-            };
-            let outside = self.levels.len().checked_sub(2)?;
-            self.levels[outside].add(number);
-            return Some(());
+        match level.kind {
+            Kind::Packed(number, wire_type) => self.element(number, wire_type, head),
+            Kind::Message(node) => self.field(Some(node), tables, head, to),
+            Kind::Unknown => self.field(None, tables, head, to),
         }
+    }
+
+    /// Skips an element of a packed list, and counts it in the message around the list.
+    fn element(&mut self, number: u32, wire_type: u32, head: &[u8]) -> Option<()> {
+        self.pos += match wire_type {
+            1 => 8,
+            5 => 4,
+            _ => varint::read(head).ok()?.1,
+        };
+        let outside = self.levels.len().checked_sub(2)?;
+        self.levels[outside].add(number);
+        Some(())
+    }
+
+    /// Skips a field of a message of this node, or enters it.
+    fn field(&mut self, node: Option<u32>, tables: &Tables, head: &[u8], to: usize) -> Option<()> {
+        let start = self.pos;
         let (tag, tag_bytes) = varint::read(head).ok()?;
         let (number, wire_type) = ((tag >> 3) as u32, WireType::from_tag(tag)?);
-        let entry = match level.kind {
-            Kind::Message(node) => tables.find(tables.node(node), number),
-            _ => NONE,
-        };
+        let entry = node.map_or(NONE, |node| tables.find(tables.node(node), number));
         let entry = (entry != NONE).then(|| tables.entry(entry));
         let listed = entry.is_some_and(|entry| entry.repeated);
         let body = start + tag_bytes;
         let head = head.get(tag_bytes..)?;
-        match wire_type {
-            WireType::Varint => self.pos = body + varint::read(head).ok()?.1,
-            WireType::Fixed64 => self.pos = body + 8,
-            WireType::Fixed32 => self.pos = body + 4,
+        self.pos = match wire_type {
+            WireType::Varint => body + varint::read(head).ok()?.1,
+            WireType::Fixed64 => body + 8,
+            WireType::Fixed32 => body + 4,
             WireType::EndGroup => {
                 self.pos = body;
                 self.levels.pop();
@@ -139,34 +146,39 @@ impl Tally {
                 let known = entry.filter(|entry| entry.action == Action::Group);
                 let kind = known.map_or(Kind::Unknown, |entry| Kind::Message(entry.sub));
                 self.pos = body;
-                level.add_if(listed, number);
+                self.levels.last_mut()?.add_if(listed, number);
                 self.open(start, None, kind);
                 return Some(());
             }
             WireType::Length => {
                 let (length, bytes) = varint::read(head).ok()?;
                 let body = body + bytes;
-                let wanted = entry.filter(|entry| entry.action != Action::Skip);
-                let packed = wanted.filter(|entry| entry.packed_tag() == tag as u32);
                 let end = body.checked_add(usize::try_from(length).ok()?)?;
-                if let Some(entry) = packed {
-                    self.pos = body;
-                    let kind = Kind::Packed(number, entry.single_tag() & 7);
-                    self.open(start, Some(end), kind);
-                    return Some(());
-                }
-                level.add_if(listed, number);
-                self.pos = end;
-                let message = entry.filter(|entry| entry.action == Action::Message);
-                if let Some(entry) = message.filter(|_| end >= to) {
-                    self.pos = body;
-                    self.open(start, Some(end), Kind::Message(entry.sub));
-                }
+                self.content(entry, tag as u32, (body, end), to);
                 return Some(());
             }
-        }
-        level.add_if(listed, number);
+        };
+        self.levels.last_mut()?.add_if(listed, number);
         Some(())
+    }
+
+    /// Enters a packed list, or a message that ends after the place of the decoder; skips the
+    /// content of any other field.
+    fn content(&mut self, entry: Option<&Entry>, tag: u32, body: (usize, usize), to: usize) {
+        let (start, number, (body, end)) = (self.pos, tag >> 3, body);
+        let packed = entry.filter(|it| it.action != Action::Skip && it.packed_tag() == tag);
+        if let Some(entry) = packed {
+            self.pos = body;
+            return self.open(start, Some(end), Kind::Packed(number, entry.single_tag() & 7));
+        }
+        if let Some(level) = self.levels.last_mut() {
+            level.add_if(entry.is_some_and(|entry| entry.repeated), number);
+        }
+        self.pos = end;
+        if let Some(entry) = entry.filter(|entry| entry.action == Action::Message && end >= to) {
+            self.pos = body;
+            self.open(start, Some(end), Kind::Message(entry.sub));
+        }
     }
 
     fn open(&mut self, start: usize, end: Option<usize>, kind: Kind) {

@@ -99,104 +99,91 @@ impl Header {
     /// Its fields.
     pub fn fields(self) -> &'static [Field] {
         match self {
-            Header::Ethernet => {
-                const { &[whole("destination", 0, 6), whole("source", 6, 6), whole("type", 12, 2)] }
-            }
-            Header::Vlan => {
-                const {
-                    &[
-                        part("priority", (14, 2), 13, 3),
-                        part("drop_eligible", (14, 2), 12, 1),
-                        part("id", (14, 2), 0, 12),
-                        whole("type", 16, 2),
-                    ]
-                }
-            }
-            Header::Arp => {
-                const {
-                    &[
-                        whole("operation", 6, 2),
-                        whole("sender_hardware", 8, 6),
-                        whole("sender", 14, 4),
-                        whole("target_hardware", 18, 6),
-                        whole("target", 24, 4),
-                    ]
-                }
-            }
-            Header::Ipv4 => {
-                const {
-                    &[
-                        part("version", (0, 1), 4, 4),
-                        part("header_words", (0, 1), 0, 4),
-                        part("dscp", (1, 1), 2, 6),
-                        part("ecn", (1, 1), 0, 2),
-                        whole("total_length", 2, 2),
-                        whole("id", 4, 2),
-                        part("dont_fragment", (6, 2), 14, 1),
-                        part("more_fragments", (6, 2), 13, 1),
-                        part("fragment_offset", (6, 2), 0, 13),
-                        whole("ttl", 8, 1),
-                        whole("protocol", 9, 1),
-                        whole("checksum", 10, 2),
-                        whole("source", 12, 4),
-                        whole("destination", 16, 4),
-                    ]
-                }
-            }
-            Header::Ipv6 => {
-                const {
-                    &[
-                        part("version", (0, 4), 28, 4),
-                        part("dscp", (0, 4), 22, 6),
-                        part("ecn", (0, 4), 20, 2),
-                        part("flow_label", (0, 4), 0, 20),
-                        whole("payload_length", 4, 2),
-                        whole("next_header", 6, 1),
-                        whole("hop_limit", 7, 1),
-                        whole("source_high", 8, 8),
-                        whole("source_low", 16, 8),
-                        whole("destination_high", 24, 8),
-                        whole("destination_low", 32, 8),
-                    ]
-                }
-            }
-            Header::Tcp => {
-                const {
-                    &[
-                        whole("source", 0, 2),
-                        whole("destination", 2, 2),
-                        whole("sequence", 4, 4),
-                        whole("acknowledgment", 8, 4),
-                        part("header_words", (12, 1), 4, 4),
-                        whole("flags", 13, 1),
-                        whole("window", 14, 2),
-                        whole("checksum", 16, 2),
-                        whole("urgent", 18, 2),
-                    ]
-                }
-            }
-            Header::Udp => {
-                const {
-                    &[
-                        whole("source", 0, 2),
-                        whole("destination", 2, 2),
-                        whole("length", 4, 2),
-                        whole("checksum", 6, 2),
-                    ]
-                }
-            }
+            Header::Ethernet => &ETHERNET,
+            Header::Vlan => &VLAN,
+            Header::Arp => &ARP,
+            Header::Ipv4 => &IPV4,
+            Header::Ipv6 => &IPV6,
+            Header::Tcp => &TCP,
+            Header::Udp => &UDP,
+            Header::Icmp | Header::Icmp6 => &ICMP,
             Header::Declared(_) => &[],
-            Header::Icmp | Header::Icmp6 => {
-                const {
-                    &[
-                        whole("type", 0, 1),
-                        whole("code", 1, 1),
-                        whole("checksum", 2, 2),
-                        whole("id", 4, 2),
-                        whole("sequence", 6, 2),
-                    ]
-                }
-            }
         }
     }
 }
+
+const ETHERNET: [Field; 3] =
+    [whole("destination", 0, 6), whole("source", 6, 6), whole("type", 12, 2)];
+
+const VLAN: [Field; 4] = [
+    part("priority", (14, 2), 13, 3),
+    part("drop_eligible", (14, 2), 12, 1),
+    part("id", (14, 2), 0, 12),
+    whole("type", 16, 2),
+];
+
+const ARP: [Field; 5] = [
+    whole("operation", 6, 2),
+    whole("sender_hardware", 8, 6),
+    whole("sender", 14, 4),
+    whole("target_hardware", 18, 6),
+    whole("target", 24, 4),
+];
+
+const IPV4: [Field; 14] = [
+    part("version", (0, 1), 4, 4),
+    part("header_words", (0, 1), 0, 4),
+    part("dscp", (1, 1), 2, 6),
+    part("ecn", (1, 1), 0, 2),
+    whole("total_length", 2, 2),
+    whole("id", 4, 2),
+    part("dont_fragment", (6, 2), 14, 1),
+    part("more_fragments", (6, 2), 13, 1),
+    part("fragment_offset", (6, 2), 0, 13),
+    whole("ttl", 8, 1),
+    whole("protocol", 9, 1),
+    whole("checksum", 10, 2),
+    whole("source", 12, 4),
+    whole("destination", 16, 4),
+];
+
+const IPV6: [Field; 11] = [
+    part("version", (0, 4), 28, 4),
+    part("dscp", (0, 4), 22, 6),
+    part("ecn", (0, 4), 20, 2),
+    part("flow_label", (0, 4), 0, 20),
+    whole("payload_length", 4, 2),
+    whole("next_header", 6, 1),
+    whole("hop_limit", 7, 1),
+    whole("source_high", 8, 8),
+    whole("source_low", 16, 8),
+    whole("destination_high", 24, 8),
+    whole("destination_low", 32, 8),
+];
+
+const TCP: [Field; 9] = [
+    whole("source", 0, 2),
+    whole("destination", 2, 2),
+    whole("sequence", 4, 4),
+    whole("acknowledgment", 8, 4),
+    part("header_words", (12, 1), 4, 4),
+    whole("flags", 13, 1),
+    whole("window", 14, 2),
+    whole("checksum", 16, 2),
+    whole("urgent", 18, 2),
+];
+
+const UDP: [Field; 4] = [
+    whole("source", 0, 2),
+    whole("destination", 2, 2),
+    whole("length", 4, 2),
+    whole("checksum", 6, 2),
+];
+
+const ICMP: [Field; 5] = [
+    whole("type", 0, 1),
+    whole("code", 1, 1),
+    whole("checksum", 2, 2),
+    whole("id", 4, 2),
+    whole("sequence", 6, 2),
+];

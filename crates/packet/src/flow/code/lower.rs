@@ -83,7 +83,7 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
     match build.finish() {
         Ok(kernel) => (Some(kernel), found),
         Err(errors) => {
-            let message = format!("the program is no kernel: {}", errors.join("; "));
+            let message = format!("the program is no kernel: {errors}");
             found.push(Diagnostic::error("bad-program", definition.name.span, message));
             (None, found)
         }

@@ -83,39 +83,45 @@ impl Lower<'_> {
             Statement::Strip(header) => self.strip(header),
             Statement::Prepend(headers) => self.prepend(headers),
             Statement::Shorten(length) => self.shorten(length),
-            Statement::Clone(port) => {
-                if self.needs_packet(port.span) {
-                    let port = self.port(port, Direction::Output);
-                    self.build.clone_to(port);
-                }
-            }
+            Statement::Clone(port) => self.clone_to(port),
             Statement::Delete(table) => self.delete(table),
             Statement::Refresh(table) => self.refresh(table),
             Statement::Count(name, column, by) => self.count(name, column.as_ref(), by.as_ref()),
-            Statement::Send(port) => {
-                if !self.needs_packet(port.span) {
-                    self.build.take();
-                    return true;
-                }
-                let port = self.port(port, Direction::Output);
-                self.build.emit(port);
-                return true;
-            }
-            Statement::Drop(reason) => {
-                if !self.needs_packet(reason.span) {
-                    self.build.take();
-                    return true;
-                }
-                if reason.text == UNLINKED {
-                    let message = format!("`drop_{UNLINKED}` is counted of each app");
-                    self.error("duplicate-name", reason.span, message, "choose another reason");
-                }
-                let reason = self.reason(&reason.text);
-                self.build.drop(reason);
-                return true;
-            }
+            Statement::Send(port) => return self.send(port),
+            Statement::Drop(reason) => return self.drop_for(reason),
         }
         false
+    }
+
+    fn clone_to(&mut self, port: &Word) {
+        if self.needs_packet(port.span) {
+            let port = self.port(port, Direction::Output);
+            self.build.clone_to(port);
+        }
+    }
+
+    fn send(&mut self, port: &Word) -> bool {
+        if self.needs_packet(port.span) {
+            let port = self.port(port, Direction::Output);
+            self.build.emit(port);
+        } else {
+            self.build.take();
+        }
+        true
+    }
+
+    fn drop_for(&mut self, reason: &Word) -> bool {
+        if !self.needs_packet(reason.span) {
+            self.build.take();
+            return true;
+        }
+        if reason.text == UNLINKED {
+            let message = format!("`drop_{UNLINKED}` is counted of each app");
+            self.error("duplicate-name", reason.span, message, "choose another reason");
+        }
+        let reason = self.reason(&reason.text);
+        self.build.drop(reason);
+        true
     }
 
     /// The facts about the packet and tables.

@@ -13,6 +13,7 @@
 mod plan;
 mod record;
 mod run;
+mod store;
 
 pub(crate) use plan::Plan;
 pub(super) use record::{enter, leave, record_at};

@@ -86,23 +86,22 @@ pub(crate) fn strands(
             builder.needed(&rule).into_iter().filter(|reg| Location::Var(*reg) != next).collect();
         let relation = ship(&rule, &shipped, builder.catalog());
         let rest = builder.continuation();
-        strands.push(
-            builder.finish(
-                trigger,
-                Output {
-                    relation,
-                    columns: std::iter::once(next.expr())
-                        .chain(shipped.iter().map(|reg| Expr::Reg(*reg)))
-                        .map(HeadColumn::Value)
-                        .collect(),
-                    action: Action::Emit,
-                    location: None,
-                    group_at: 0,
-                },
-            ),
-        );
+        let output = shipment(relation, &next, &shipped);
+        strands.push(builder.finish(trigger, output));
         builder = Builder::resume(&rule, next.clone(), catalog, rest);
         trigger = received(&next, &shipped, relation, &mut builder);
+    }
+}
+
+/// The tuple that carries registers to the next location.
+fn shipment(relation: RelationId, next: &Location, shipped: &[Reg]) -> Output {
+    let registers = shipped.iter().map(|reg| Expr::Reg(*reg));
+    Output {
+        relation,
+        columns: std::iter::once(next.expr()).chain(registers).map(HeadColumn::Value).collect(),
+        action: Action::Emit,
+        location: None,
+        group_at: 0,
     }
 }
 

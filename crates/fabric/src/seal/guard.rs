@@ -690,28 +690,22 @@ impl Guard {
             cx.counters.count(Count::UnknownSession);
             return None;
         };
-        let Some((session, place)) = find_session(peer, data.receiver) else {
+        let found = find_session(peer, data.receiver);
+        let usable = |session: &Session| session.is_alive(cx.now_ns) && session.is_bound_to(route);
+        let Some((session, place)) = found.filter(|(session, _)| usable(session)) else {
             cx.counters.count(Count::UnknownSession);
             return None;
         };
-        if !session.is_alive(cx.now_ns) || !session.is_bound_to(route) {
-            cx.counters.count(Count::UnknownSession);
-            return None;
-        }
         let is_newest = session.is_newest(data.counter);
         let sealed = bytes.get_mut(DATA_HEAD_BYTES..)?;
         let (kind, bytes) = match session.open(data.counter, sealed) {
             Ok(opened) => opened,
-            Err(OpenError::Replayed) => {
-                cx.counters.count(Count::Replayed);
-                return None;
-            }
-            Err(OpenError::OutOfOrder) => {
-                cx.counters.count(Count::OutOfOrder);
-                return None;
-            }
-            Err(OpenError::Forged) => {
-                cx.counters.count(Count::BadSeal);
+            Err(error) => {
+                cx.counters.count(match error {
+                    OpenError::Replayed => Count::Replayed,
+                    OpenError::OutOfOrder => Count::OutOfOrder,
+                    OpenError::Forged => Count::BadSeal,
+                });
                 return None;
             }
         };

@@ -320,32 +320,12 @@ impl<'a> Collect<'a, '_> {
             return; // its shape is checked where it is used
         }
         let symbol = self.symbols.enter(&functor.name);
+        if let Some(found) = wrong_columns(symbol, functor) {
+            self.diagnostics.push(found);
+            return;
+        }
         let given = functor.args.len();
         let written = &functor.name.written;
-        let expected = symbol.system.map(|table| table.columns.len());
-        if given == 0 {
-            let message = format!("`{written}` has no columns, so it lies nowhere");
-            let found = Diagnostic::error("no-location", functor.span, message)
-                .help(format!("give it a location: `{written}(@N)`"));
-            self.diagnostics.push(found);
-            return;
-        }
-        if let Some(expected) = expected.filter(|&expected| expected != given) {
-            let message = format!("`{written}` has {expected} columns, not {given}");
-            let found = Diagnostic::error("arity", functor.span, message)
-                .help(format!("give it {expected} arguments; it is a table of the system"));
-            self.diagnostics.push(found);
-            return;
-        }
-        if let Some(table) = symbol.foreign.filter(|table| table.columns.len() != given) {
-            let expected = table.columns.len();
-            let message = format!("`{written}` has {expected} columns, not {given}");
-            let found = Diagnostic::error("arity", functor.span, message)
-                .label(table.span, "declared here")
-                .help(format!("it is {}", table.form));
-            self.diagnostics.push(found);
-            return;
-        }
         match symbol.arity {
             None => symbol.arity = Some((given, functor.span)),
             Some((arity, first)) if arity != given => {
@@ -384,4 +364,26 @@ impl<'a> Collect<'a, '_> {
             symbol.marks.push(column);
         }
     }
+}
+
+/// The error of a number of columns that no use of the relation could have.
+fn wrong_columns(symbol: &Symbol<'_>, functor: &Functor) -> Option<Diagnostic> {
+    let (given, written) = (functor.args.len(), &functor.name.written);
+    if given == 0 {
+        let message = format!("`{written}` has no columns, so it lies nowhere");
+        let found = Diagnostic::error("no-location", functor.span, message);
+        return Some(found.help(format!("give it a location: `{written}(@N)`")));
+    }
+    let wrong = |expected: usize| {
+        let message = format!("`{written}` has {expected} columns, not {given}");
+        Diagnostic::error("arity", functor.span, message)
+    };
+    let expected = symbol.system.map(|table| table.columns.len());
+    if let Some(expected) = expected.filter(|&expected| expected != given) {
+        let help = format!("give it {expected} arguments; it is a table of the system");
+        return Some(wrong(expected).help(help));
+    }
+    let table = symbol.foreign.filter(|table| table.columns.len() != given)?;
+    let found = wrong(table.columns.len()).label(table.span, "declared here");
+    Some(found.help(format!("it is {}", table.form)))
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tidemill_event::{Endpoint, Loop, Owner};
+use tidemill_event::{Endpoint, Host, Loop, Owner};
 use tidemill_fabric::refusals::Refusals;
 use tidemill_fabric::seal::{Carrier, Guard};
 use tidemill_stdx::keyed::Secret;
@@ -12,6 +12,7 @@ use tidemill_stdx::say;
 use super::datagrams::watch_datagrams;
 use super::links::Streams;
 use super::measure;
+use super::pace::Pace;
 use super::peer_table::Peers;
 use super::periodics::start_periodics;
 use super::queries::node_ended;
@@ -122,13 +123,7 @@ fn bring_up<W: World>(
     let hash_secret = events.host().hash_secret()?;
     let fleet = world.fleet();
     let identity = fleet.slots[id.0 as usize].identity.clone();
-    let carrier = match fleet.fabric {
-        Fabric::Tcp => Carrier::Connections,
-        Fabric::Udp | Fabric::Reliable => Carrier::Datagrams,
-    };
-    let seal = fleet.seal.as_ref();
-    let guard = seal.map(|seal| seal.guard(&identity.address, carrier, events.host()));
-    let mut guard = guard.transpose()?.map(Box::new);
+    let mut guard = guard(fleet, &identity, events.host())?;
     let datagram_bytes = guard.as_ref().map(|_| CONTENT_BYTES);
     let post = fleet.program.post().clone();
     let mail = Mail::new(post, fleet.fabric, &identity.address, secret, datagram_bytes);
@@ -163,10 +158,7 @@ fn bring_up<W: World>(
         refusals: Refusals::default(),
         peers,
         system,
-        pace: world.fleet().slots[id.0 as usize]
-            .pace
-            .as_ref()
-            .map(|it| Box::new(it.of_next_life())),
+        pace: next_pace(&world.fleet().slots[id.0 as usize]),
         started: events.now(),
         arrived: Vec::new(),
     };
@@ -179,6 +171,26 @@ fn bring_up<W: World>(
     start_periodics(world, events, id, life, &[]);
     turns::arm_comparison(world, events, id, life);
     Ok(())
+}
+
+/// The pace of the next life of a node.
+fn next_pace(slot: &Slot) -> Option<Box<Pace>> {
+    slot.pace.as_ref().map(|pace| Box::new(pace.of_next_life()))
+}
+
+/// The guard of a node whose messages are sealed.
+fn guard(
+    fleet: &Fleet,
+    identity: &Identity,
+    host: &mut dyn Host,
+) -> io::Result<Option<Box<Guard>>> {
+    let carrier = match fleet.fabric {
+        Fabric::Tcp => Carrier::Connections,
+        Fabric::Udp | Fabric::Reliable => Carrier::Datagrams,
+    };
+    let seal = fleet.seal.as_ref();
+    let guard = seal.map(|seal| seal.guard(&identity.address, carrier, host)).transpose()?;
+    Ok(guard.map(Box::new))
 }
 
 /// The node of a new life, with its first events in its inbox.

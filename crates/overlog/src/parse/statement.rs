@@ -106,19 +106,7 @@ impl Parser {
         self.expect(Sym::LParen, form)?;
         Ok(match word {
             "materialize" => Statement::Materialize(self.materialize(start, form)?),
-            "index" => {
-                let name = self.relation_name()?;
-                self.expect(Sym::Comma, form)?;
-                let hint = self.string("the kind of index, `\"hash\"` or `\"ordered\"`", form)?;
-                self.expect(Sym::Comma, form)?;
-                let keys = self.keys()?;
-                Statement::Index(Index {
-                    name,
-                    hint,
-                    keys,
-                    span: self.end_declaration(start, form)?,
-                })
-            }
+            "index" => Statement::Index(self.index(start, form)?),
             "watchmod" => {
                 let name = self.relation_name()?;
                 self.expect(Sym::Comma, form)?;
@@ -138,19 +126,7 @@ impl Parser {
                 let span = self.end_declaration(start, form)?;
                 Statement::Export(Export { name, delete, span })
             }
-            "stage" => {
-                let operator = self.string("the operator, such as `\"TOKENIZER\"`", form)?;
-                self.expect(Sym::Comma, form)?;
-                let input = self.relation_name()?;
-                self.expect(Sym::Comma, form)?;
-                let output = self.relation_name()?;
-                let keys = match self.eat(Sym::Comma) {
-                    true => Some(self.keys()?),
-                    false => None,
-                };
-                let span = self.end_declaration(start, form)?;
-                Statement::Stage(Stage { operator, input, output, keys, span })
-            }
+            "stage" => Statement::Stage(self.stage(start, form)?),
             "sink" => {
                 let file = self.string("the file, such as `\"alarms.jsonl\"`", form)?;
                 self.expect(Sym::Comma, form)?;
@@ -168,6 +144,30 @@ impl Parser {
                 }
             }
         })
+    }
+
+    fn index(&mut self, start: Span, form: &str) -> Parsed<Index> {
+        let name = self.relation_name()?;
+        self.expect(Sym::Comma, form)?;
+        let hint = self.string("the kind of index, `\"hash\"` or `\"ordered\"`", form)?;
+        self.expect(Sym::Comma, form)?;
+        let keys = self.keys()?;
+        let span = self.end_declaration(start, form)?;
+        Ok(Index { name, hint, keys, span })
+    }
+
+    fn stage(&mut self, start: Span, form: &str) -> Parsed<Stage> {
+        let operator = self.string("the operator, such as `\"TOKENIZER\"`", form)?;
+        self.expect(Sym::Comma, form)?;
+        let input = self.relation_name()?;
+        self.expect(Sym::Comma, form)?;
+        let output = self.relation_name()?;
+        let keys = match self.eat(Sym::Comma) {
+            true => Some(self.keys()?),
+            false => None,
+        };
+        let span = self.end_declaration(start, form)?;
+        Ok(Stage { operator, input, output, keys, span })
     }
 
     /// The end of a declaration: `).`

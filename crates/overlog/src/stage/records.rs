@@ -204,11 +204,7 @@ impl<R: Read> Records<R> {
             if self.bytes.len() > RECORD_BYTES_MAX || self.ends.len() >= FIELDS_MAX {
                 // Whether the lines that follow belong to this record is unknown.
                 self.state = Reading::Over;
-                let most = format!(
-                    "a record of more than {RECORD_BYTES_MAX} bytes or {FIELDS_MAX} fields; \
-                     the rest of the file is left out"
-                );
-                return Err(bad(&most));
+                return Err(bad(&too_large()));
             }
         }
     }
@@ -294,4 +290,11 @@ impl<R: Read> Records<R> {
         }
         Ok(())
     }
+}
+
+fn too_large() -> String {
+    format!(
+        "a record of more than {RECORD_BYTES_MAX} bytes or {FIELDS_MAX} fields; \
+         the rest of the file is left out"
+    )
 }

@@ -106,6 +106,26 @@ pub struct Xdp {
     _map: OwnedFd,
 }
 
+/// Memory for the frames that the kernel shares, and the sizes of the rings.
+fn share_frames(socket: &OwnedFd) -> Result<Region, Error> {
+    let bytes = 2 * ENTRIES * FRAME_BYTES;
+    let umem = Region::anonymous(bytes as usize)?;
+    let mut register = [0u64; 4];
+    register[0] = umem.address(0, u64::from(bytes))?.expose_provenance() as u64;
+    register[1] = u64::from(bytes);
+    register[2] = u64::from(FRAME_BYTES);
+    set(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &register)?;
+    for ring in [
+        libc::XDP_UMEM_FILL_RING,
+        libc::XDP_UMEM_COMPLETION_RING,
+        libc::XDP_RX_RING,
+        libc::XDP_TX_RING,
+    ] {
+        set(socket, libc::SOL_XDP, ring, &ENTRIES)?;
+    }
+    Ok(umem)
+}
+
 impl Xdp {
     /// The frames of a queue of an interface. No other program sees them while this is open.
     ///
@@ -119,21 +139,7 @@ impl Xdp {
         let socket = check(unsafe { libc::socket(libc::AF_XDP, kind, 0) })?;
         // SAFETY: the descriptor is new, and this is its only owner.
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-        let bytes = 2 * ENTRIES * FRAME_BYTES;
-        let umem = Region::anonymous(bytes as usize)?;
-        let mut register = [0u64; 4];
-        register[0] = umem.address(0, u64::from(bytes))?.expose_provenance() as u64;
-        register[1] = u64::from(bytes);
-        register[2] = u64::from(FRAME_BYTES);
-        set(&socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &register)?;
-        for ring in [
-            libc::XDP_UMEM_FILL_RING,
-            libc::XDP_UMEM_COMPLETION_RING,
-            libc::XDP_RX_RING,
-            libc::XDP_TX_RING,
-        ] {
-            set(&socket, libc::SOL_XDP, ring, &ENTRIES)?;
-        }
+        let umem = share_frames(&socket)?;
         // SAFETY: zeros are offsets.
         let mut at: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
         // SAFETY: they are numbers.

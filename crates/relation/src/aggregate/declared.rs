@@ -139,6 +139,7 @@ const INTERVAL: TypeSet = TypeSet::INTERVAL;
 /// One of the values: its type is among theirs.
 const SAME: &[(TypeSet, TypeSet)] = &[(ANY, ANY)];
 
+// One piece: a table, with an entry for each aggregate.
 fn of(aggregate: Aggregate) -> &'static Declaration {
     match aggregate {
         Aggregate::Count => &Declaration {

@@ -250,6 +250,7 @@ fn additive(operator: Binary) -> &'static Declaration {
     }
 }
 
+// One piece: a table, with an entry for each operator.
 fn multiplicative(operator: Binary) -> &'static Declaration {
     match operator {
         Binary::Multiply => &Declaration {

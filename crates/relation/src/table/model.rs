@@ -229,8 +229,13 @@ impl Model {
                 self.find(&values, &key, |row| row.live)
             );
         }
+        self.check_ages(&rows);
+    }
+
+    fn check_ages(&mut self, rows: &[Row]) {
+        let live = rows.iter().filter(|row| row.live).count();
         let mut by_age: Vec<(RowId, (u64, u64))> = (0..)
-            .zip(&rows)
+            .zip(rows)
             .filter(|(_, row)| row.live)
             .map(|(id, row)| {
                 (RowId(id), if self.table.ages.is_some() { row.touched } else { (0, 0) })

@@ -61,7 +61,7 @@ fn values_exist_wherever_they_are_used() {
             "kernel K\n reason 0 r\n b0:\n v0 = const 1\n jump b3\n b1:\n {block}\n b2:\n take\n \
              b3:\n take\n"
         );
-        assert_refused(read(&text), block, "b1: there is no v71");
+        assert_refused(read(&text), block, "there is no v71");
     }
 }
 

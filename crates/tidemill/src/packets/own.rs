@@ -1,7 +1,7 @@
 //! Programs that apps have of their own, by `file`: of which kind they may be.
 //!
-//! `Rules` runs a file of rules and `Script` one of components, and neither has apps. So programs do
-//! not nest deeper, and no file leads back to itself; one that would, a graph, is an error.
+//! `Rules` runs a file of rules and `Script` one of components, and neither has apps. So programs
+//! do not nest deeper, and no file leads back to itself; one that would, a graph, is an error.
 
 use tidemill_diag::Diagnostic;
 use tidemill_packet::app::Value;

@@ -175,7 +175,7 @@ fn components_and_processes_of_one_name_have_rows_of_their_own() {
         |name: &str| parts.iter().filter(|row| row.ends_with(&format!("\"{name}\")"))).count();
     assert_eq!((of_type("Outer"), of_type("Inner")), (2, 4), "{text}");
     let is_numbered = |row: &&str| row.starts_with("Outer#");
-    assert!(parts.iter().all(|row| is_numbered(row)), "{text}");
+    assert!(parts.iter().all(is_numbered), "{text}");
     assert_eq!(parts.iter().filter(|row| row.contains("/own\"")).count(), 2, "{text}");
     assert_eq!(parts.iter().filter(|row| row.contains("/local#")).count(), 2, "{text}");
     // A server process for the stage, and for each communication that is open.

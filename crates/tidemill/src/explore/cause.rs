@@ -106,14 +106,7 @@ fn needs(steps: &Steps, path: &[Walked]) -> Vec<Vec<usize>> {
     // By node: its last turn, timer and crash, and the step that put each waiting event there.
     let mut turns: Vec<Option<usize>> = vec![None; count];
     let mut timers = turns.clone();
-    let mut inboxes: Vec<VecDeque<Option<usize>>> = vec![VecDeque::new(); count];
-    if let Some(first) = path.first() {
-        let nodes = steps.locals.turns.identities.len();
-        for (node, inbox) in (0..).zip(inboxes.iter_mut().take(nodes)) {
-            let local = steps.local(&first.before, node);
-            *inbox = steps.locals.get(local).inbox.iter().map(|_| None).collect();
-        }
-    }
+    let mut inboxes = inboxes(steps, path, count);
     // By message: the steps that sent it.
     let mut sent: Map<MessageId, VecDeque<usize>> = Map::default();
     let mut script = None;
@@ -162,6 +155,19 @@ fn needs(steps: &Steps, path: &[Walked]) -> Vec<Vec<usize>> {
         all.push(needs);
     }
     all
+}
+
+/// By node: the events that wait at the beginning of the path, which no step put there.
+fn inboxes(steps: &Steps, path: &[Walked], count: usize) -> Vec<VecDeque<Option<usize>>> {
+    let mut inboxes = vec![VecDeque::new(); count];
+    if let Some(first) = path.first() {
+        let nodes = steps.locals.turns.identities.len();
+        for (node, inbox) in (0..).zip(inboxes.iter_mut().take(nodes)) {
+            let local = steps.local(&first.before, node);
+            *inbox = steps.locals.get(local).inbox.iter().map(|_| None).collect();
+        }
+    }
+    inboxes
 }
 
 /// The messages sent by a step.

@@ -97,105 +97,133 @@ impl std::fmt::Display for Counterexample {
 
 /// Describes a path.
 pub(super) fn describe(steps: &mut Steps, path: &[Walked]) -> Counterexample {
-    let mut counterexample = Counterexample::default();
-    let mut senders: Map<MessageId, Vec<u32>> = Map::default();
-    // The node whose only waiting event has just arrived.
-    let mut arrived: Option<u32> = None;
-    for walked in path {
+    let mut description = Description::default();
+    path.iter().for_each(|walked| description.step(steps, walked));
+    description.counterexample
+}
+
+/// A description of the steps so far.
+#[derive(Default)]
+struct Description {
+    counterexample: Counterexample,
+    /// By message: the nodes that sent it.
+    senders: Map<MessageId, Vec<u32>>,
+    /// The node whose only waiting event has just arrived.
+    arrived: Option<u32>,
+}
+
+impl Description {
+    fn step(&mut self, steps: &mut Steps, walked: &Walked) {
         let Walked { step, before, after, failure } = walked;
         let node = steps.node_of(*step);
-        let address = node.map(|node| steps.locals.turns.identities[node as usize].address.clone());
-        let address = address.unwrap_or_default();
-        let tables = |steps: &Steps, state: &[u32]| {
-            node.map(|node| steps.locals.get(steps.local(state, node)).tables)
-        };
-        let (old, new) = (tables(steps, before), tables(steps, after));
-        let mut effects = Vec::new();
-        // The facts are in the source already.
-        let begins = matches!(step, Step::Turn(node) if starts(steps, steps.local(before, *node)));
-        let runs = !begins && (steps.is_atomic() || matches!(step, Step::Turn(_)));
-        if runs
-            && let (Some(old), Some(new)) = (old, new)
-            && !steps.is_crash(*step)
-        {
-            effects = differences(steps, old, new);
-        }
+        let address = node.map(|node| address_of(steps, node).to_owned()).unwrap_or_default();
+        let mut effects = changes(steps, walked);
         for message in sent_in(steps, *step, before, after) {
-            senders.entry(message).or_default().extend(node);
+            self.senders.entry(message).or_default().extend(node);
             let (to, event) = steps.locals.turns.message(message);
-            let to = &steps.locals.turns.identities[to as usize].address;
-            effects.push(format!("sends {} to {to}", text(steps, event)));
+            effects.push(format!("sends {} to {}", text(steps, event), address_of(steps, to)));
         }
         if let Some(failure) = failure {
-            counterexample.failure = match failure {
-                Failure::Turn(number) => steps.locals.turns.failure(*number).to_owned(),
-                Failure::Property(number) => {
-                    let properties = steps.locals.turns.properties.as_ref();
-                    properties.map_or("", |properties| properties.failure(*number)).to_owned()
-                }
-                Failure::Chain => "turns that follow from one event do not end".to_owned(),
-            };
-            counterexample.node = match failure {
-                Failure::Property(_) => SIM.to_owned(),
-                Failure::Turn(_) | Failure::Chain => address.clone(),
-            };
-            effects.push(counterexample.failure.clone());
+            effects.push(self.fail(steps, failure, &address));
         }
-        let from = |message: &MessageId| {
-            let sender = senders.get(message).and_then(|all| all.first()).copied();
-            let sender =
-                sender.map(|it| steps.locals.turns.identities[it as usize].address.as_str());
-            sender.unwrap_or("nowhere").to_owned()
-        };
         let line = match step {
             Step::Turn(node) => {
                 let inbox = &steps.locals.get(steps.local(before, *node)).inbox;
                 let first = inbox.first().copied();
-                let is_alone = inbox.len() == 1 && arrived == Some(*node);
-                arrived = None;
-                if is_alone && let Some(last) = counterexample.moves.last_mut() {
+                let is_alone = inbox.len() == 1 && self.arrived == Some(*node);
+                self.arrived = None;
+                if is_alone && let Some(last) = self.counterexample.moves.last_mut() {
                     last.effects.extend(effects);
-                    continue;
+                    return;
                 }
                 turn_line(steps, &address, first, effects.is_empty())
             }
+            step => Some(self.line(steps, step, &address)),
+        };
+        if let Step::Deliver(message) | Step::Drop(message) = step
+            && let Some(senders) = self.senders.get_mut(message).filter(|all| !all.is_empty())
+        {
+            senders.remove(0);
+        }
+        let is_outside = !matches!(step, Step::Turn(_));
+        if is_outside {
+            self.arrived = node;
+        }
+        if let Some(text) = line {
+            self.counterexample.moves.push(Happened { is_outside, text, effects });
+        }
+    }
+
+    /// Notes the failure; returns its text.
+    fn fail(&mut self, steps: &Steps, failure: &Failure, address: &str) -> String {
+        let turns = &steps.locals.turns;
+        let (text, node) = match failure {
+            Failure::Turn(number) => (turns.failure(*number), address),
+            Failure::Property(number) => {
+                let properties = turns.properties.as_ref();
+                (properties.map_or("", |properties| properties.failure(*number)), SIM)
+            }
+            Failure::Chain => ("turns that follow from one event do not end", address),
+        };
+        self.counterexample.failure = text.to_owned();
+        self.counterexample.node = node.to_owned();
+        text.to_owned()
+    }
+
+    /// The line of a step that is no turn of a node.
+    fn line(&self, steps: &Steps, step: &Step, address: &str) -> String {
+        match step {
             Step::Deliver(message) => {
                 let (_, event) = steps.locals.turns.message(*message);
-                Some(format!("{address} receives {} from {}", text(steps, event), from(message)))
+                format!(
+                    "{address} receives {} from {}",
+                    text(steps, event),
+                    self.from(steps, message)
+                )
             }
             Step::Duplicate(message) => {
                 let (_, event) = steps.locals.turns.message(*message);
-                let (tuple, from) = (text(steps, event), from(message));
-                Some(format!("{address} receives {tuple} from {from}, which will come once more"))
+                let (tuple, from) = (text(steps, event), self.from(steps, message));
+                format!("{address} receives {tuple} from {from}, which will come once more")
             }
             Step::Drop(message) => {
                 let (to, event) = steps.locals.turns.message(*message);
-                let to = &steps.locals.turns.identities[to as usize].address;
-                Some(format!("{} to {to} is lost", text(steps, event)))
+                format!("{} to {} is lost", text(steps, event), address_of(steps, to))
             }
-            Step::Timer(_, number) => Some(format!("{address}: {}", timer(steps, *number))),
-            Step::Script(action) => Some(match &steps.script()[*action as usize].effect {
+            Step::Timer(_, number) => format!("{address}: {}", timer(steps, *number)),
+            Step::Script(action) => match &steps.script()[*action as usize].effect {
                 Effect::Give(event) => {
                     format!("{address} gets {} from the script", text(steps, *event))
                 }
                 Effect::Crash => format!("{address} crashes, and starts again, empty"),
-            }),
-            Step::Crash(_) => Some(format!("{address} crashes, and starts again, empty")),
-        };
-        if let Step::Deliver(message) | Step::Drop(message) = step
-            && let Some(senders) = senders.get_mut(message).filter(|all| !all.is_empty())
-        {
-            senders.remove(0);
-        }
-        if !matches!(step, Step::Turn(_)) {
-            arrived = node;
-        }
-        if let Some(text) = line {
-            let is_outside = !matches!(step, Step::Turn(_));
-            counterexample.moves.push(Happened { is_outside, text, effects });
+            },
+            Step::Turn(_) | Step::Crash(_) => {
+                format!("{address} crashes, and starts again, empty")
+            }
         }
     }
-    counterexample
+
+    /// The node that sent a message.
+    fn from<'s>(&self, steps: &'s Steps, message: &MessageId) -> &'s str {
+        let sender = self.senders.get(message).and_then(|all| all.first()).copied();
+        sender.map_or("nowhere", |sender| address_of(steps, sender))
+    }
+}
+
+fn address_of(steps: &Steps, node: u32) -> &str {
+    &steps.locals.turns.identities[node as usize].address
+}
+
+/// What a step changes in the tables of its node.
+fn changes(steps: &mut Steps, walked: &Walked) -> Vec<String> {
+    let Walked { step, before, after, .. } = walked;
+    let Some(node) = steps.node_of(*step) else { return Vec::new() };
+    let tables = |state: &[u32]| steps.locals.get(steps.local(state, node)).tables;
+    let (old, new) = (tables(before), tables(after));
+    // The facts are in the source already.
+    let begins = matches!(step, Step::Turn(node) if starts(steps, steps.local(before, *node)));
+    let runs = !begins && (steps.is_atomic() || matches!(step, Step::Turn(_)));
+    if runs && !steps.is_crash(*step) { differences(steps, old, new) } else { Vec::new() }
 }
 
 /// Whether the first waiting event holds the facts with which a node starts.

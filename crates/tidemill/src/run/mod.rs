@@ -141,11 +141,7 @@ impl Prepared {
     pub fn run(self, console: Console) -> Result<Report, Error> {
         let Prepared { program, mut source, mut options, are_counted } = self;
         let has = program.has();
-        let count = match options.nodes.listen {
-            Listen::Nodes(count) => count,
-            Listen::Address(_) => 1,
-        };
-        let are_several = count > 1 && (has.components || has.packets);
+        let are_several = are_several(&options) && (has.components || has.packets);
         if has.nodes || are_several {
             let is_exposed = options.nodes.check_reach()? == Exposed::Yes;
             source.iter_mut().for_each(|source| source.is_exposed = is_exposed);
@@ -160,15 +156,7 @@ impl Prepared {
         let heard = OwnedFd::from(heard);
         let journal = SharedJournal::new(Journal::new(console));
         let Compiled { rules, mut parts } = program;
-        let tap = {
-            let journal = journal.clone();
-            move || {
-                let bell = bell.try_clone().map(Bell::Pipe);
-                // Without a pipe the run ends when the program does.
-                let bell = bell.unwrap_or_else(|_| Bell::Flag(Arc::default()));
-                Tap::new(journal.clone(), bell)
-            }
-        };
+        let tap = tap(journal.clone(), bell);
         let sinks = Sinks::new(&parts.borders.sinks, &options.registry);
         let (mut machine, rules, graph) = match are_several {
             false => {
@@ -206,6 +194,21 @@ impl Prepared {
         run.start(rules, graph, seed)?;
         run.go()?;
         run.finish()
+    }
+}
+
+/// Whether this run has several nodes.
+fn are_several(options: &RunOptions) -> bool {
+    matches!(options.nodes.listen, Listen::Nodes(2..))
+}
+
+/// Makes what takes the output of a node's components and apps; its errors end the run.
+fn tap(journal: SharedJournal, bell: io::PipeWriter) -> impl Fn() -> Tap {
+    move || {
+        let bell = bell.try_clone().map(Bell::Pipe);
+        // Without a pipe the run ends when the program does.
+        let bell = bell.unwrap_or_else(|_| Bell::Flag(Arc::default()));
+        Tap::new(journal.clone(), bell)
     }
 }
 

@@ -133,16 +133,7 @@ struct Binding<'s> {
 impl Binding<'_> {
     fn cue(&self, action: &Action) -> Result<Cue, Diagnostic> {
         let bound = match &action.what {
-            ActionKind::Put(nodes, tuple) => {
-                let put = |node: &Identity, pattern: Pattern| {
-                    let (relation, columns) = tuples::bind(self.plan, &pattern, node)?;
-                    match (self.filled)(relation) {
-                        Some(name) => Err(Unsuited::System { name }),
-                        None => Ok((node.index, relation, columns)),
-                    }
-                };
-                CueAction::Put(self.each(nodes, tuple, put)?)
-            }
+            ActionKind::Put(nodes, tuple) => self.put(nodes, tuple)?,
             ActionKind::Crash(nodes) => CueAction::Crash(self.numbers(nodes)?),
             ActionKind::Restart(nodes) => CueAction::Restart(self.numbers(nodes)?),
             ActionKind::Kill(nodes, victim) => {
@@ -179,22 +170,40 @@ impl Binding<'_> {
             ActionKind::Manual => CueAction::Manual,
             ActionKind::Timer(nodes, rule) => CueAction::Timer(self.numbers(nodes)?, rule.clone()),
             ActionKind::Calm => CueAction::Calm,
-            ActionKind::Expect { nodes, pattern, count } => {
-                let living = nodes.which == NodeSelection::All;
-                let rows = self.each(nodes, pattern, |node, pattern| {
-                    let relation = tuples::relation_of(self.plan, &pattern)?;
-                    match self.plan.relation(relation).table() {
-                        Some(_) => Ok((node.index, relation, pattern)),
-                        None => Err(Unsuited::NoTable { name: pattern.name }),
-                    }
-                })?;
-                CueAction::Expect { rows, living, count: *count }
-            }
+            ActionKind::Expect { nodes, pattern, count } => self.expect(nodes, pattern, *count)?,
             ActionKind::End => CueAction::End,
         };
         let LineColumn { line, column } = self.sources.place(action.span);
         let place = format!("{}:{line}:{column}", self.sources.name(action.span.file));
         Ok(Cue { when: action.when, action: bound, place })
+    }
+
+    fn put(&self, nodes: &Nodes, tuple: &Template) -> Result<CueAction, Diagnostic> {
+        let put = |node: &Identity, pattern: Pattern| {
+            let (relation, columns) = tuples::bind(self.plan, &pattern, node)?;
+            match (self.filled)(relation) {
+                Some(name) => Err(Unsuited::System { name }),
+                None => Ok((node.index, relation, columns)),
+            }
+        };
+        self.each(nodes, tuple, put).map(CueAction::Put)
+    }
+
+    fn expect(
+        &self,
+        nodes: &Nodes,
+        pattern: &Template,
+        count: Option<u64>,
+    ) -> Result<CueAction, Diagnostic> {
+        let living = nodes.which == NodeSelection::All;
+        let rows = self.each(nodes, pattern, |node, pattern| {
+            let relation = tuples::relation_of(self.plan, &pattern)?;
+            match self.plan.relation(relation).table() {
+                Some(_) => Ok((node.index, relation, pattern)),
+                None => Err(Unsuited::NoTable { name: pattern.name }),
+            }
+        })?;
+        Ok(CueAction::Expect { rows, living, count })
     }
 
     /// The numbers of the named nodes.

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use tidemill_event::Act;
-use tidemill_relation::plan::Plan;
-use tidemill_relation::text::DisplayTuple;
+use tidemill_relation::OwnedValue;
+use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::text::{DisplayTuple, Pattern};
 
 use super::number::{latency_text, seconds_text, signed_seconds_text};
 use super::{Cue, CueAction, Direction, Victim, When};
@@ -25,18 +26,8 @@ pub fn lines(cue: &Cue, plan: &Plan) -> Vec<String> {
 fn actions(action: &CueAction, plan: &Plan) -> Vec<String> {
     let each = |nodes: &[u32], of: &dyn Fn(u32) -> String| nodes.iter().map(|&it| of(it)).collect();
     let one = |text: String| vec![text];
-    // In milliseconds: the digits of a thousandfold number of seconds.
-    let milliseconds = |ns: u64| seconds_text(ns.saturating_mul(1000));
     match action {
-        CueAction::Put(tuples) => tuples
-            .iter()
-            .map(|(node, relation, columns)| {
-                let relation = plan.relation(*relation);
-                let verb = if relation.table().is_some() { "fact" } else { "inject" };
-                let columns = columns.iter().map(|column| column.get());
-                format!("{verb} {node} {}", DisplayTuple::new(&relation.name, columns))
-            })
-            .collect(),
+        CueAction::Put(tuples) => tuples.iter().map(|tuple| put(tuple, plan)).collect(),
         CueAction::Crash(nodes) => each(nodes, &|node| format!("crash {node}")),
         CueAction::Restart(nodes) => each(nodes, &|node| format!("restart {node}")),
         CueAction::Kill(nodes, Victim::Component(path)) => {
@@ -51,25 +42,14 @@ fn actions(action: &CueAction, plan: &Plan) -> Vec<String> {
         CueAction::Slow(nodes, ns) => {
             each(nodes, &|node| format!("slow {node} {}", milliseconds(*ns)))
         }
-        CueAction::Clock(nodes, offset, drift) => each(nodes, &|node| {
-            let mut text = format!("clock {node} {}", signed_seconds_text(*offset));
-            if *drift != 0 {
-                // Writing to a string cannot fail.
-                let _ = write!(text, " {drift}");
-            }
-            text
-        }),
-        CueAction::Timer(nodes, rule) => each(nodes, &|node| format!("timer {node} {rule}")),
-        CueAction::Partition(groups, direction) => {
-            let group =
-                |group: &Vec<u32>| group.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-            let mark = match direction {
-                Direction::Both => " | ",
-                Direction::Forth => " > ",
-            };
-            let groups: Vec<String> = groups.iter().map(group).collect();
-            one(format!("partition {}", groups.join(mark)))
+        CueAction::Clock(nodes, offset, 0) => {
+            each(nodes, &|node| format!("clock {node} {}", signed_seconds_text(*offset)))
         }
+        CueAction::Clock(nodes, offset, drift) => {
+            each(nodes, &|node| format!("clock {node} {} {drift}", signed_seconds_text(*offset)))
+        }
+        CueAction::Timer(nodes, rule) => each(nodes, &|node| format!("timer {node} {rule}")),
+        CueAction::Partition(groups, direction) => one(partition(groups, direction)),
         CueAction::Heal => one("heal".to_owned()),
         CueAction::Loss(probability) => one(format!("loss {probability}")),
         CueAction::Duplicate(probability) => one(format!("duplicate {probability}")),
@@ -77,24 +57,7 @@ fn actions(action: &CueAction, plan: &Plan) -> Vec<String> {
         CueAction::Latency { least, most, shape } => {
             one(format!("latency {}", latency_text((*least, *most), *shape)))
         }
-        CueAction::Message { act, from, to, tuple } => {
-            let verb = match act {
-                Act::Drop => "drop",
-                Act::Duplicate { .. } => "duplicate",
-                Act::Delay { .. } => "delay",
-                Act::Deliver => "deliver",
-            };
-            let mut text = format!("{verb} {from} {to}");
-            // Writing to a string cannot fail.
-            if let Act::Duplicate { after } | Act::Delay { after } = act {
-                let ns = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
-                let _ = write!(text, " {}", milliseconds(ns));
-            }
-            if let Some(tuple) = tuple {
-                let _ = write!(text, " '{tuple}'");
-            }
-            one(text)
-        }
+        CueAction::Message { act, from, to, tuple } => one(message(act, (*from, *to), tuple)),
         CueAction::Manual => one("manual".to_owned()),
         CueAction::Calm => one("calm".to_owned()),
         CueAction::Expect { rows, count, .. } => rows
@@ -106,6 +69,47 @@ fn actions(action: &CueAction, plan: &Plan) -> Vec<String> {
             .collect(),
         CueAction::End => one("end".to_owned()),
     }
+}
+
+/// In milliseconds: the digits of a thousandfold number of seconds.
+fn milliseconds(ns: u64) -> String {
+    seconds_text(ns.saturating_mul(1000))
+}
+
+fn put((node, relation, columns): &(u32, RelationId, Vec<OwnedValue>), plan: &Plan) -> String {
+    let relation = plan.relation(*relation);
+    let verb = if relation.table().is_some() { "fact" } else { "inject" };
+    let columns = columns.iter().map(|column| column.get());
+    format!("{verb} {node} {}", DisplayTuple::new(&relation.name, columns))
+}
+
+fn partition(groups: &[Vec<u32>], direction: &Direction) -> String {
+    let group = |group: &Vec<u32>| group.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let mark = match direction {
+        Direction::Both => " | ",
+        Direction::Forth => " > ",
+    };
+    let groups: Vec<String> = groups.iter().map(group).collect();
+    format!("partition {}", groups.join(mark))
+}
+
+fn message(act: &Act, (from, to): (u32, u32), tuple: &Option<Pattern>) -> String {
+    let verb = match act {
+        Act::Drop => "drop",
+        Act::Duplicate { .. } => "duplicate",
+        Act::Delay { .. } => "delay",
+        Act::Deliver => "deliver",
+    };
+    let mut text = format!("{verb} {from} {to}");
+    // Writing to a string cannot fail.
+    if let Act::Duplicate { after } | Act::Delay { after } = act {
+        let ns = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
+        let _ = write!(text, " {}", milliseconds(ns));
+    }
+    if let Some(tuple) = tuple {
+        let _ = write!(text, " '{tuple}'");
+    }
+    text
 }
 
 #[cfg(test)]

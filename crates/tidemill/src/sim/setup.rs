@@ -1,6 +1,7 @@
 //! A machine of a simulation: with all its nodes, or with those of one part.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -30,6 +31,7 @@ use crate::machine::{Machine, components, nodes};
 use crate::profile::Profile;
 use crate::properties::Properties;
 use crate::run::{Report, first_ns};
+use crate::script::Cue;
 use crate::switch::Plug;
 use crate::unsettled::Unsettled;
 use crate::why::{Explaining, Explanation};
@@ -145,27 +147,13 @@ impl Setup {
     }
 
     /// Makes the machine and starts its nodes.
-    pub(super) fn build(self, journal: Journal) -> Result<(Machine, Loop<Machine>), Error> {
+    pub(super) fn build(self, mut journal: Journal) -> Result<(Machine, Loop<Machine>), Error> {
         let Setup { common, parts, plugs, share } = self;
         let (calm, faults_end) = settle::calm(&common);
         let calm_ns = settle::calm_ns(&common);
         let drawn = drawn::cues(&common.options, faults_end);
-        let Common { rules, properties, has, mut options, identities, cues, recording } = common;
-        let mut host = Sim::new(options.seed).with_conditions(Conditions {
-            latency: options.latency.0..=options.latency.1,
-            shape: options.latency_shape,
-            loss: options.loss,
-            duplicate: options.duplicate,
-            reorder: options.reorder,
-            ..Conditions::default()
-        });
-        if recording.is_some() {
-            host.record();
-        }
-        // Each node has a limit of its own; one for all would make nodes depend on each other.
-        let limits = Limits { events: usize::MAX, ..Limits::default() };
-        let mut events = Loop::with_limits(Box::new(host), limits);
-        let mut journal = journal;
+        let mut events = simulated_loop(&common);
+        let Common { rules, properties, has, mut options, identities, cues, .. } = common;
         if options.linearizable.is_some() {
             journal.keep_history();
         }
@@ -188,49 +176,86 @@ impl Setup {
         let lasts = options.end_ns.is_some() || !cues.is_empty();
         let addresses = identities.iter().map(|identity| identity.address.as_str());
         let switches = devices::switches(&plugs, addresses);
-        let (retired, down_elsewhere, churned) = (0, Vec::new(), Vec::new());
-        let table = settle::table(machine.fleet.program());
-        let unsettled =
-            options.settle.map(|settle| Unsettled::new(settle, table, calm_ns.unwrap_or(0)));
+        let unsettled = unsettled(&options, &machine, calm_ns);
         let settle_timer = options.settle.map(|_| settle::watch(&mut events));
         let properties = properties.map(|shared| {
-            let landmark = identities.first().map_or("", |first| first.landmark.as_str());
-            let nodes = (options.nodes, landmark);
-            Box::new(Properties::new(shared, nodes, (options.seed, &of_all)))
+            let landmark = first_landmark(&identities);
+            Box::new(Properties::new(shared, (options.nodes, landmark), (options.seed, &of_all)))
         });
         let sim = Simulated {
-            down_elsewhere,
+            down_elsewhere: Vec::new(),
             roll,
             vigil,
             lasts,
             properties,
             unsettled,
             settle_timer,
-            churned,
+            churned: Vec::new(),
             lives: Vec::new(),
             coverage: Vec::new(),
-            retired,
+            retired: 0,
             plugs,
             switches,
         };
         (machine.share, machine.sim) = (share, Some(sim));
-        // Before the nodes: the actions of a script precede other events of their time.
-        for (number, cue) in (0..).zip(cues.iter().chain(&drawn).chain(&calm)) {
-            stage::set(&mut events, number, Rc::new(cue.clone()));
-        }
-        if let Some(roll) = roll {
-            let rows = identities.iter().map(|identity| (identity.address.clone(), true));
-            machine.fleet.open_with(roll::opening(roll, rows));
-        }
-        for identity in identities.iter() {
-            start(&mut machine, &mut events, identity.clone())?;
-        }
-        borders::open_files(&mut machine, &mut events, root.as_deref(), Existing::Replaced)?;
+        let cues = cues.iter().chain(&drawn).chain(&calm);
+        begin(&mut machine, &mut events, cues, (&identities, root.as_deref()))?;
         if let Some(mean_ns) = options.churn_ns {
             life::churn(&machine, &mut events, (mean_ns, options.seed), calm_ns);
         }
         Ok((machine, events))
     }
+}
+
+/// What has not settled yet, if the run watches for that.
+fn unsettled(options: &SimOptions, machine: &Machine, calm_ns: Option<u64>) -> Option<Unsettled> {
+    let table = settle::table(machine.fleet.program());
+    options.settle.map(|settle| Unsettled::new(settle, table, calm_ns.unwrap_or(0)))
+}
+
+fn first_landmark(identities: &[Identity]) -> &str {
+    identities.first().map_or("", |first| first.landmark.as_str())
+}
+
+/// The loop over a simulated network.
+fn simulated_loop(common: &Common) -> Loop<Machine> {
+    let options = &common.options;
+    let mut host = Sim::new(options.seed).with_conditions(Conditions {
+        latency: options.latency.0..=options.latency.1,
+        shape: options.latency_shape,
+        loss: options.loss,
+        duplicate: options.duplicate,
+        reorder: options.reorder,
+        ..Conditions::default()
+    });
+    if common.recording.is_some() {
+        host.record();
+    }
+    // Each node has a limit of its own; one for all would make nodes depend on each other.
+    let limits = Limits { events: usize::MAX, ..Limits::default() };
+    Loop::with_limits(Box::new(host), limits)
+}
+
+/// Sets the timers of the cues, and starts the nodes.
+fn begin<'c>(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    cues: impl Iterator<Item = &'c Cue>,
+    (identities, root): (&[Identity], Option<&Path>),
+) -> Result<(), Error> {
+    // Before the nodes: the actions of a script precede other events of their time.
+    for (number, cue) in (0..).zip(cues) {
+        stage::set(events, number, Rc::new(cue.clone()));
+    }
+    if let Some(roll) = roll::table(machine.fleet.program().plan()) {
+        let rows = identities.iter().map(|identity| (identity.address.clone(), true));
+        machine.fleet.open_with(roll::opening(roll, rows));
+    }
+    for identity in identities {
+        start(machine, events, identity.clone())?;
+    }
+    borders::open_files(machine, events, root, Existing::Replaced)?;
+    Ok(())
 }
 
 /// Without shipped views there are no leases, and the loop detects when all is done.

@@ -15,7 +15,7 @@ use super::{life, messages, settle};
 use crate::lines::{LineKind, Writer};
 use crate::machine::Machine;
 use crate::machine::life::kill;
-use crate::script::{Cue, CueAction, Direction, When};
+use crate::script::{Cue, CueAction, Direction, Victim, When};
 use crate::switch::{self, Plug};
 use crate::tuples::Parameters;
 
@@ -56,23 +56,7 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
         settle::fault(machine, events, until);
     }
     match &cue.action {
-        CueAction::Put(tuples) => {
-            for (node, relation, columns) in tuples {
-                if !machine.share.has(NodeId(*node)) {
-                    continue;
-                }
-                if let Some(explaining) = &mut machine.journal.get_mut().explaining {
-                    let plan = machine.fleet.program().plan();
-                    explaining.injected(&plan.relation(*relation).name, columns);
-                }
-                let (relation, row) = (*relation, SeqBuilder::from(&columns[..]));
-                let event = Event::Tuple { relation, row, delete: false, received: false };
-                if !fleet::inject(machine, events, NodeId(*node), event) {
-                    let note = format!("{}: node {node} is not there to get it", cue.place);
-                    note_of(machine, events, (number, *node), note);
-                }
-            }
-        }
+        CueAction::Put(tuples) => put(machine, events, (number, cue), tuples),
         CueAction::Crash(nodes) => {
             nodes.iter().for_each(|&node| life::crash(machine, events, node))
         }
@@ -81,10 +65,7 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
         }
         CueAction::Kill(nodes, victim) => {
             for &node in nodes {
-                if let Err(reason) = kill(machine, events, NodeId(node), victim) {
-                    let note = format!("{}: node {node} {reason}", cue.place);
-                    note_of(machine, events, (number, node), note);
-                }
+                kill_in(machine, events, (number, cue), node, victim);
             }
         }
         CueAction::Pause(nodes, ns) => {
@@ -109,21 +90,65 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
             machine.fleet.hold_timers();
             events.host().sim().into_iter().for_each(tidemill_event::Sim::hold_messages);
         }
-        CueAction::Timer(nodes, rule) => {
-            let share = machine.share;
-            for &node in nodes.iter().filter(|&&node| share.has(NodeId(node))) {
-                if !fleet::fire_timer(machine, events, NodeId(node), rule) {
-                    let note = format!("{}: node {node} has no timer of {rule}", cue.place);
-                    note_of(machine, events, (number, node), note);
-                }
-            }
-        }
+        CueAction::Timer(nodes, rule) => fire(machine, events, (number, cue), nodes, rule),
         CueAction::Calm => settle::calm_down(machine, events),
         CueAction::Expect { rows, living, count } => {
             expect(machine, events, (number, cue), rows, *living, *count);
         }
         CueAction::End => events.stop(),
         network => change_network(machine, events, network),
+    }
+}
+
+fn put(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    (number, cue): (u32, &Cue),
+    tuples: &[(u32, RelationId, Vec<OwnedValue>)],
+) {
+    for (node, relation, columns) in tuples {
+        if !machine.share.has(NodeId(*node)) {
+            continue;
+        }
+        if let Some(explaining) = &mut machine.journal.get_mut().explaining {
+            let plan = machine.fleet.program().plan();
+            explaining.injected(&plan.relation(*relation).name, columns);
+        }
+        let (relation, row) = (*relation, SeqBuilder::from(&columns[..]));
+        let event = Event::Tuple { relation, row, delete: false, received: false };
+        if !fleet::inject(machine, events, NodeId(*node), event) {
+            let note = format!("{}: node {node} is not there to get it", cue.place);
+            note_of(machine, events, (number, *node), note);
+        }
+    }
+}
+
+fn kill_in(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    (number, cue): (u32, &Cue),
+    node: u32,
+    victim: &Victim,
+) {
+    if let Err(reason) = kill(machine, events, NodeId(node), victim) {
+        let note = format!("{}: node {node} {reason}", cue.place);
+        note_of(machine, events, (number, node), note);
+    }
+}
+
+fn fire(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    (number, cue): (u32, &Cue),
+    nodes: &[u32],
+    rule: &str,
+) {
+    let share = machine.share;
+    for &node in nodes.iter().filter(|&&node| share.has(NodeId(node))) {
+        if !fleet::fire_timer(machine, events, NodeId(node), rule) {
+            let note = format!("{}: node {node} has no timer of {rule}", cue.place);
+            note_of(machine, events, (number, node), note);
+        }
     }
 }
 

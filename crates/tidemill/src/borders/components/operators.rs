@@ -1,7 +1,7 @@
 //! The components of a program as operators of stages, and why a stage cannot name one.
 
 use tidemill_cl::ast::{self, Definition};
-use tidemill_cl::ir::{self, Direction, MessageId};
+use tidemill_cl::ir::{self, ComponentId, Direction, MessageId};
 use tidemill_diag::{Span, nearest};
 use tidemill_overlog::ast::{Program as Tree, Statement};
 use tidemill_overlog::stage::{Column, Columns, Declaration, Family, Missing, Operator};
@@ -111,14 +111,7 @@ fn offered(
         let message = format!("`{name}` offers {count} interfaces, and a stage talks by one");
         return wrong(component.name.span, message, format!("offer one interface, {FORM}"));
     };
-    let found = program.components.iter_enumerated().find(|(_, it)| it.name == *name);
-    let port = found.and_then(|(id, it)| {
-        let offers = it.offers.iter();
-        let mut of_name =
-            offers.filter(|it| program.interfaces[it.interface].name == offer.name.text);
-        of_name.next().map(|offer| (id, offer))
-    });
-    let Some((kind, port)) = port else {
+    let Some((kind, port)) = port_of(program, name, &offer.name.text) else {
         let message = format!("`{name}` has no interface `{}`", offer.name.text);
         return wrong(offer.span, message, format!("offer one interface, {FORM}"));
     };
@@ -157,6 +150,18 @@ fn offered(
         done: number(done),
     };
     Ok(Offered { talk, inputs, outputs, span })
+}
+
+/// The component type, and its offer of an interface.
+fn port_of<'p>(
+    program: &'p ir::Program,
+    component: &str,
+    interface: &str,
+) -> Option<(ComponentId, &'p ir::Offer)> {
+    let (id, it) = program.components.iter_enumerated().find(|(_, it)| it.name == component)?;
+    let mut offers = it.offers.iter();
+    let offer = offers.find(|it| program.interfaces[it.interface].name == interface)?;
+    Some((id, offer))
 }
 
 /// The messages for input, output and end, if the interface has the form for stages.

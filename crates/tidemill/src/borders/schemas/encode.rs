@@ -184,15 +184,13 @@ pub(crate) fn scalar<'v>(
         || Failed::new(Reason::OutOfRange, format!("field {name} cannot be {value}"));
     let scalar = match field.field_type() {
         FieldType::Enum(of) => {
+            let of = schema.enum_def(of);
             let number = match value {
-                Value::Int(number) => i32::try_from(number).map_err(|_| out_of_range())?,
-                Value::Str(text) => {
-                    let found = schema.enum_def(of).value_by_name(text);
-                    found.ok_or_else(out_of_range)?.number()
-                }
+                Value::Int(number) => i32::try_from(number).ok(),
+                Value::Str(text) => of.value_by_name(text).map(|value| value.number()),
                 _ => return Err(wrong("the number or the name of an enum")),
             };
-            return Ok(wire::Value::Enum(number));
+            return number.map(wire::Value::Enum).ok_or_else(out_of_range);
         }
         FieldType::Message(_) | FieldType::Group(_) => return Err(wrong("a list")),
         FieldType::Scalar(scalar) => scalar,

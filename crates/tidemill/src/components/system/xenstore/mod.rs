@@ -22,7 +22,7 @@ pub(super) fn serve(
     from: Communication,
     request: Request<'_>,
 ) {
-    let store_request = match request {
+    let request = match request {
         Request::Connect { kind, address } => {
             let address = (kind.0.to_vec(), address.0.to_vec());
             let answer = match world.node.systems.outlets.connect(from, address) {
@@ -36,6 +36,29 @@ pub(super) fn serve(
         }
         Request::Next => return next(world, lp, from),
         Request::Close => return finished(world, lp, from),
+        request => request,
+    };
+    let Some(store_request) = store_request(request) else { return };
+    let outlets = &mut world.node.systems.outlets;
+    let Some(address) = outlets.clients.get(from) else { return };
+    let Some(shared) = outlets.shared.get_mut(address) else { return };
+    let address = address.clone();
+    let answer = match perform(&mut shared.outlet, &store_request) {
+        Ok(result) => Response::Done { result: result.into() },
+        Err(Failure::Store(name)) => Response::Failed { error: name.into_bytes().into() },
+        Err(Failure::Line(_)) => Response::Failed { error: b"EIO".into() },
+    };
+    world.answer(lp, from, answer);
+    // Events may have arrived before the answer.
+    if let Some(whom) = world.node.systems.outlets.first_waiting(&address) {
+        next(world, lp, whom);
+    }
+}
+
+/// What a request means for the store; nothing, if it is about the connection itself.
+fn store_request(request: Request<'_>) -> Option<StoreRequest> {
+    Some(match request {
+        Request::Connect { .. } | Request::Next | Request::Close => return None,
         Request::Write { path, value, transaction } => {
             // The only payload without a terminating NUL.
             StoreRequest::new(Type::Write, transaction, [path.0, &[0], value].concat())
@@ -67,21 +90,7 @@ pub(super) fn serve(
         Request::Abort { transaction } => {
             StoreRequest::of(Type::TransactionEnd, transaction, &[b"F"])
         }
-    };
-    let outlets = &mut world.node.systems.outlets;
-    let Some(address) = outlets.clients.get(from) else { return };
-    let Some(shared) = outlets.shared.get_mut(address) else { return };
-    let address = address.clone();
-    let answer = match perform(&mut shared.outlet, &store_request) {
-        Ok(result) => Response::Done { result: result.into() },
-        Err(Failure::Store(name)) => Response::Failed { error: name.into_bytes().into() },
-        Err(Failure::Line(_)) => Response::Failed { error: b"EIO".into() },
-    };
-    world.answer(lp, from, answer);
-    // Events may have arrived before the answer.
-    if let Some(whom) = world.node.systems.outlets.first_waiting(&address) {
-        next(world, lp, whom);
-    }
+    })
 }
 
 /// A request to a store.

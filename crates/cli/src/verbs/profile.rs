@@ -4,7 +4,7 @@ use std::io;
 
 use tidemill::console::Console;
 use tidemill::graph;
-use tidemill::profile::{annotate, flame_graph, table};
+use tidemill::profile::{Profile, annotate, flame_graph, table};
 use tidemill::program::Program;
 use tidemill::sim::{SimOptions, Simulation};
 
@@ -36,7 +36,7 @@ fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
     if program.has_errors() {
         return Err(Status::Failed);
     }
-    let mut drawing = graph::drawing(&program);
+    let drawing = graph::drawing(&program);
     let no_signals = |error: io::Error| common::failed(report, format!("no signals: {error}"));
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
     interrupt.insist("a turn", report).map_err(no_signals)?;
@@ -65,7 +65,20 @@ fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
     let ended = ran.map_err(|message| common::failed(report, &message))?;
     let profile = ended.profile.as_ref().ok_or(Status::Failed)?;
     let mut out = Out::new();
-    out.write(&match args.form {
+    out.write(&shown(args.form, profile, drawing));
+    if ended.nodes.as_ref().is_some_and(|summary| summary.interrupted) {
+        return Ok(interrupt.status());
+    }
+    if !ended.is_well() {
+        report.error("the simulation failed: `tidemill sim` with the same options shows why");
+        return Err(Status::Failed);
+    }
+    Ok(out.finish())
+}
+
+/// The profile in the form that is asked for.
+fn shown(form: Form, profile: &Profile, mut drawing: graph::Graph) -> String {
+    match form {
         Form::Text => table(profile),
         Form::Svg => flame_graph(profile),
         Form::Dot => {
@@ -76,15 +89,7 @@ fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
             annotate(&mut drawing, profile);
             graph::mermaid(&drawing)
         }
-    });
-    if ended.nodes.as_ref().is_some_and(|summary| summary.interrupted) {
-        return Ok(interrupt.status());
     }
-    if !ended.is_well() {
-        report.error("the simulation failed: `tidemill sim` with the same options shows why");
-        return Err(Status::Failed);
-    }
-    Ok(out.finish())
 }
 
 fn simulation(

@@ -34,17 +34,7 @@ pub fn test(args: TestArgs, report: Reporter) -> Status {
 }
 
 fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
-    let kinds = Kinds::of(&args.sources.files);
-    let mut wrong = unused(&args, kinds);
-    let left_out = args.faults.keep(|fault| fault.concerns(kinds));
-    wrong.extend(left_out.into_iter().map(Fault::name).map(|name| {
-        format!("--faults {name} has no effect here: the nodes of the program send no datagrams")
-    }));
-    // Histories use the clocks of nodes, so clock faults would falsify them.
-    let is_right = |fault| args.linearizable.is_none() || fault != Fault::Clock;
-    if !args.faults.keep(is_right).is_empty() {
-        wrong.push("--faults clock makes the times in histories wrong".to_owned());
-    }
+    let wrong = without_effect(&mut args);
     common::refuse(&wrong, report)?;
     let script = ScriptFile::read(args.script.as_deref(), report)?;
     let given = (script.as_ref(), args.root.as_deref());
@@ -96,6 +86,33 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     if let Some(reason) = test.alone() {
         report.note(&format!("one worker only: {reason}"));
     }
+    run(test, (json, coverage), &interrupt, report)
+}
+
+/// Options that mean nothing for this program, and faults that would falsify its test; the faults
+/// are left out.
+fn without_effect(args: &mut TestArgs) -> Vec<String> {
+    let kinds = Kinds::of(&args.sources.files);
+    let mut wrong = unused(args, kinds);
+    let left_out = args.faults.keep(|fault| fault.concerns(kinds));
+    wrong.extend(left_out.into_iter().map(Fault::name).map(|name| {
+        format!("--faults {name} has no effect here: the nodes of the program send no datagrams")
+    }));
+    // Histories use the clocks of nodes, so clock faults would falsify them.
+    let is_right = |fault| args.linearizable.is_none() || fault != Fault::Clock;
+    if !args.faults.keep(is_right).is_empty() {
+        wrong.push("--faults clock makes the times in histories wrong".to_owned());
+    }
+    wrong
+}
+
+/// Runs the seeds, and prints what they find.
+fn run(
+    test: Test,
+    (json, coverage): (bool, bool),
+    interrupt: &Interrupt,
+    report: Reporter,
+) -> Result<Status, Status> {
     let mut out = Out::new();
     let mut progress = Progress::new();
     let ran = test.run(|event| match event {

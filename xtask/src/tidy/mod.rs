@@ -5,6 +5,7 @@ mod examples;
 mod findings;
 mod floors;
 mod form;
+mod functions;
 mod manifest;
 mod map;
 mod promises;
@@ -15,11 +16,12 @@ use crate::tree::Tree;
 use findings::{Finding, Findings};
 pub use rust::code_only;
 
-const CHECKS: [fn(&Tree, &mut Findings); 7] = [
+const CHECKS: [fn(&Tree, &mut Findings); 8] = [
     floors::check,
     circles::check,
     unsafety::check,
     form::check,
+    functions::check,
     promises::check,
     map::check,
     examples::check,

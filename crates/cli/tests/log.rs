@@ -1,5 +1,10 @@
 //! Filters of `--log`: levels, topics, files, places.
 
+use std::fs::File;
+use std::path::PathBuf;
+
+use tidemill_apps::capture::{Format, Writer};
+
 use crate::common;
 
 use crate::common::{Folder, PING, run, status, stderr};
@@ -79,4 +84,46 @@ fn drops_are_logged_with_reasons() {
     let from = socket.local_addr().expect("bound");
     let expected = format!(": dropped of 11 bytes from {from}: malformed\n");
     assert!(rest.contains(&expected), "{rest}");
+}
+
+/// A file with one packet.
+fn capture(folder: &Folder) -> PathBuf {
+    let path = folder.path().join("one.pcap");
+    let file = File::create(&path).expect("a file");
+    let mut writer = Writer::new(file, Format::Pcap).expect("it can be written");
+    writer.write(1_700_000_000_000_000_000, &[7; 60], 60).expect("it can be written");
+    path
+}
+
+/// A run that ends some time after its captures reports work that is left: a component that does
+/// not end after `End` has some, and one that only waits has none.
+#[test]
+fn a_run_that_ends_after_its_captures_reports_work_that_is_left() {
+    let folder = Folder::new();
+    let capture = capture(&folder);
+    let graph = format!("src :: PcapReader {{ file: {capture:?} }}\nend :: Sink\nsrc -> end");
+    let graph = folder.file("one.flow", &graph);
+    let waits = folder.file(
+        "waits.com",
+        "COMPONENT Main REQUIRES SystemTime;
+         BEGIN WHILE TRUE DO SystemTime!Wait(1000); SystemTime?Passed END END Main;",
+    );
+    let stays = folder.file(
+        "stays.com",
+        "INTERFACE Rules; { IN Next ( OUT tick(change: CHARACTER) | OUT End ) } END Rules;
+         COMPONENT Main REQUIRES Rules, SystemTime; VARIABLE change: CHARACTER;
+         BEGIN
+           Rules!Next; WHILE ~Rules?End DO Rules?tick(change); Rules!Next END; Rules?End;
+           SystemTime!Wait(60000); SystemTime?Passed
+         END Main;",
+    );
+    let rules = folder.file("tick.olg", "t1 tick(@N) :- periodic(@N, E, 1).");
+    let alone = format!("run {graph} {waits} --log fleet=warn");
+    let beside = format!("run {graph} {stays} {rules} --listen localhost:0 --log fleet=warn");
+    for (command, warnings) in [(alone, 0), (beside, 1)] {
+        let output = run(&command);
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        let found = lines(&output, "warn  fleet: ends with work left");
+        assert_eq!(found.len(), warnings, "{command}: {}", stderr(&output));
+    }
 }

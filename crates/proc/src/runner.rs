@@ -93,6 +93,11 @@ impl Runner {
         self.team.as_ref().map_or(0, Team::given)
     }
 
+    /// Whether no slice is due: all processes of the worker wait, or it has ended.
+    pub fn all_wait(&self) -> bool {
+        !self.armed
+    }
+
     /// The worker.
     pub fn worker(&mut self) -> &mut Worker {
         &mut self.worker

@@ -44,7 +44,20 @@ impl Machine {
     /// Whether nothing is in transit between the engines of all nodes.
     pub(super) fn borders_are_idle(&self) -> bool {
         let others = self.others.slots.iter().filter_map(|slot| slot.node.as_ref());
-        others.chain([&self.node]).all(|node| node.borders.are_idle())
+        // One that computes may be about to ask for the next change, or for the end.
+        let may_ask = |node: &Node| node.borders.rules.has_listeners() && !node.runner.all_wait();
+        others.chain([&self.node]).all(|node| node.borders.are_idle() && !may_ask(node))
+    }
+
+    /// Whether components receive changes of tables.
+    pub(crate) fn has_listeners(&self) -> bool {
+        let others = self.others.slots.iter().filter_map(|slot| slot.node.as_ref());
+        others.chain([&self.node]).any(|node| node.borders.rules.has_listeners())
+    }
+
+    /// Whether processes of some node are ready.
+    pub(super) fn components_run(&self) -> bool {
+        !self.all_nodes(|node| node.runner.all_wait())
     }
 
     /// Whether nodes have scopes of their own.

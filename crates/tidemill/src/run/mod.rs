@@ -43,7 +43,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tidemill_event::{Host, Loop, Os, Sim};
+use tidemill_event::{Host, Loop, Os, Outcome, Sim};
 use tidemill_overlog::node::Program as Rules;
 use tidemill_overlog::program::Compiled as OfRules;
 use tidemill_packet::engine::CaptureTime;
@@ -284,6 +284,10 @@ fn host(
     }))
 }
 
+fn no_wait(error: io::Error) -> Error {
+    Error::System(format!("the system fails to wait: {error}"))
+}
+
 fn no_queue(error: io::Error) -> Error {
     Error::System(format!("the system gives no event queue: {error}"))
 }
@@ -374,8 +378,14 @@ impl Run {
             .transpose()
             .map_err(|error| Error::System(format!("cannot watch for the end: {error}")))?;
         let end = options.end_ns.map(|end| events.now() + Duration::from_nanos(end));
-        let outcome = ends::run(machine, events, options, heard, end)
-            .map_err(|error| Error::System(format!("the system fails to wait: {error}")))?;
+        let mut outcome = ends::run(machine, events, options, heard, end).map_err(no_wait)?;
+        // `--for` ends a run in order for components that wait for the end of its rules.
+        if matches!(outcome, Outcome::Reached) && !machine.is_ending && machine.has_listeners() {
+            options.service.stopping();
+            nodes::drain(machine, events);
+            let end = events.now() + DRAIN_MAX;
+            outcome = ends::run(machine, events, options, heard, Some(end)).map_err(no_wait)?;
+        }
         say!(Info, "fleet", "the run is over: {outcome:?}");
         if !machine.is_ending {
             options.service.stopping();

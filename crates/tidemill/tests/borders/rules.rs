@@ -2,6 +2,7 @@
 //! changes.
 
 use tidemill::program::{LoadOptions, Program};
+use tidemill::run::Clock;
 
 use super::found;
 use super::stages::{error, load, options, run, run_with, seconds};
@@ -192,22 +193,64 @@ fn instances_of_stages_reach_rules_too() {
     assert_eq!((ran.count("Rules/in"), ran.count("cl:Worker/instances")), (2, 2));
 }
 
-/// A draining run sends `End` to components, and waits for those that continue to their end.
-#[test]
-fn components_hear_of_the_end_of_the_run() {
-    let components = "
+/// Counts ticks until the end, then writes; slowly, as work may be left when the end comes.
+const HEARS: &str = "
         INTERFACE Rules; { IN Next ( OUT tick(change: CHARACTER) | OUT End ) } END Rules;
-        COMPONENT Main REQUIRES Rules; VARIABLE change: CHARACTER; n: INTEGER;
+        COMPONENT Main REQUIRES Rules, SystemTime; VARIABLE change: CHARACTER; n: INTEGER;
         BEGIN
           Rules!Next;
           WHILE ~Rules?End DO Rules?tick(change); INC(n); Rules!Next END;
-          Rules?End; WRITE(\"heard \"); WRITE(n > 0); WRITELINE
+          Rules?End; SystemTime!Wait(50); SystemTime?Passed;
+          WRITE(\"heard \"); WRITE(n > 0); WRITELINE
         END Main;";
+
+/// A draining run sends `End` to components, and waits for those that continue to their end.
+#[test]
+fn components_hear_of_the_end_of_the_run() {
     let rules = "t1 tick(@N) :- periodic(@N, E, 0.01, 0).";
-    let ran = run(rules, components);
+    let ran = run(rules, HEARS);
     assert_eq!(ran.data, "heard TRUE\n");
     let how = ran.report.components.expect("components").how;
     assert!(how.is_some_and(|how| how.exit_status() == 0));
+}
+
+/// So does one that ends at its time, on the clock of the system or on a virtual one.
+#[test]
+fn components_hear_of_the_end_that_the_user_has_set() {
+    let rules = "t1 tick(@N) :- periodic(@N, E, 0.01, 0).";
+    for clock in [Clock::Own, Clock::Virtual] {
+        let mut options = options();
+        (options.clock, options.end_ns) = (clock, Some(200_000_000));
+        let ran = run_with(rules, HEARS, (options, seconds(20.0)));
+        assert_eq!(ran.data, "heard TRUE\n", "{clock:?}");
+        let how = ran.report.components.expect("components").how;
+        assert!(how.is_some_and(|how| how.exit_status() == 0), "{clock:?}");
+    }
+}
+
+/// A component that is slower than the rules gets all that is queued, and then the end.
+#[test]
+fn the_end_follows_what_is_queued() {
+    let rules = "t1 tick(@N) :- periodic(@N, E, 0.01, 10).";
+    let slow = HEARS.replace("INC(n);", "INC(n); SystemTime!Wait(100); SystemTime?Passed;");
+    let slow = slow.replace("WRITE(n > 0)", "WRITE(n)");
+    let mut options = options();
+    (options.clock, options.end_ns) = (Clock::Virtual, Some(150_000_000));
+    let ran = run_with(rules, &slow, (options, seconds(20.0)));
+    assert_eq!(ran.data, "heard 10\n");
+}
+
+/// A component that does not end after `End` does not hold the run up for ever.
+#[test]
+fn an_end_that_nothing_answers_is_waited_for_a_while() {
+    let rules = "t1 tick(@N) :- periodic(@N, E, 0.01, 0).";
+    let deaf = HEARS.replace("Wait(50)", "Wait(60000)");
+    let mut options = options();
+    (options.clock, options.end_ns) = (Clock::Virtual, Some(200_000_000));
+    let ran = run_with(rules, &deaf, (options, seconds(20.0)));
+    assert_eq!(ran.data, "");
+    let elapsed_ns = ran.report.nodes.expect("nodes").elapsed_ns;
+    assert!((3_200_000_000..3_300_000_000).contains(&elapsed_ns), "{elapsed_ns}");
 }
 
 #[test]

@@ -120,12 +120,12 @@ impl RulesServer {
         let Some(client) = self.open.get_mut(name) else { return };
         match client.queue.take() {
             Some(Delivery { message, change, row }) => {
-                client.is_waiting = false;
+                (client.is_waiting, client.is_awaited) = (false, self.is_ending);
                 self.deliver((machine, events), name, (message, change), row.as_seq());
                 self.rows.give(row);
             }
             None if self.is_ending => {
-                (client.is_waiting, client.has_ended) = (false, true);
+                (client.is_waiting, client.is_awaited) = (false, true);
                 let interface = client.interface;
                 self.answer(machine, (interface, name), &Meaning::End);
             }

@@ -46,8 +46,9 @@ pub(super) struct Client {
     /// The put that waits for room in the inbox: a tuple with its location; without a relation if
     /// the new rules lack it.
     pub(super) given: Option<(Option<RelationId>, SeqBuilder)>,
-    /// It has received `End`.
-    pub(super) has_ended: bool,
+    /// It was answered while the run was ending, with a delivery or `End`: its next request, or its
+    /// end, is awaited.
+    pub(super) is_awaited: bool,
 }
 
 impl Client {
@@ -57,7 +58,7 @@ impl Client {
             queue: Queue::default(),
             is_waiting: false,
             given: None,
-            has_ended: false,
+            is_awaited: false,
         }
     }
 }
@@ -137,8 +138,18 @@ impl RulesServer {
         }
     }
 
-    /// Whether nothing is queued, and all clients that received `End` have finished.
+    fn has_changes(&self, client: &Client) -> bool {
+        self.interfaces.get(client.interface).is_some_and(|it| it.checked.has_changes())
+    }
+
+    /// Whether a client receives changes that has not finished.
+    pub(crate) fn has_listeners(&self) -> bool {
+        self.open.iter().any(|(_, client)| self.has_changes(client))
+    }
+
+    /// Whether nothing is queued, and all clients that are awaited have finished.
     pub(in crate::borders) fn is_idle(&self) -> bool {
-        self.held.is_empty() && self.open.iter().all(|(_, client)| !client.has_ended)
+        let is_idle = |client: &Client| !client.is_awaited && client.queue.is_empty();
+        self.held.is_empty() && self.open.iter().all(|(_, client)| is_idle(client))
     }
 }

@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use tidemill_stdx::hash::hash_u64;
+
+/// Texts that live as long as the process: here they can be found, and are no leaks.
+static KEPT: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
 /// Facts over numbers of nodes.
 #[derive(Clone, Debug, Default)]
@@ -114,13 +118,23 @@ impl Files {
         fs::read_to_string(self.file(relation)).map_err(|error| format!("{relation}: {error}"))
     }
 
+    /// The text of a relation's file, for engines that need `'static` keys: it is small, and stays
+    /// until the process ends.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn kept_text(&self, relation: &str) -> Result<&'static str, String> {
+        let text: &'static str = self.text(relation)?.leak();
+        KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        Ok(text)
+    }
+
     /// The rows of a relation, in the form of engines of this process.
     ///
     /// # Errors
     /// They cannot be read.
     pub fn rows<K: Key, const N: usize>(&self, relation: &str) -> Result<Vec<[K; N]>, String> {
-        // Engines need `'static` keys; the text is small, and the process ends soon.
-        let text: &'static str = self.text(relation)?.leak();
+        let text = self.kept_text(relation)?;
         let row = |line: &'static str| {
             let mut fields = line.split(',').map(K::read);
             let row: [Option<K>; N] = std::array::from_fn(|_| fields.next().flatten());

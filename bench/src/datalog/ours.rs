@@ -108,7 +108,7 @@ impl Tables {
 
 /// The rows of a relation, without the location.
 pub fn rows(workload: &Workload, files: &Files, relation: &str) -> Result<Rows, String> {
-    let text: &'static str = files.text(relation)?.leak();
+    let text = files.kept_text(relation)?;
     let value = |field: &'static str| match workload.keys {
         Keys::Near | Keys::Far => i64::read(field).map(Value::Int).ok_or(field.to_owned()),
         Keys::Text => Ok(Value::Str(field)),

@@ -18,9 +18,12 @@ pub fn run(root: &Path, _: &Options<'_>) -> Result<(), String> {
         command.args(["--exclude", package]);
     }
     command.env("RUSTFLAGS", "-Zsanitizer=address");
+    command.env("RUSTDOCFLAGS", "-Zsanitizer=address");
     // Tests bound the memory of processes; freed memory is kept for a while, to find uses of it.
     command.env("ASAN_OPTIONS", "quarantine_size_mb=32");
     // Of programs at the limits of nesting: all that a thread has, as frames are larger.
     command.env("STACK", (2 << 20).to_string());
+    // Tests that bound times allow this many times of them.
+    command.env("SLOWNESS", "4");
     succeed(&mut command, "the report is above")
 }

@@ -20,6 +20,15 @@ use crate::value::{Type, Value};
 /// The maximal nesting of expressions and patterns: more than any planner produces.
 const DEPTH_MAX: usize = 1000;
 
+/// What stands before the operands of an expression in parentheses.
+enum Head<'a> {
+    List,
+    Matrix,
+    In(End, End),
+    Call(FunctionId),
+    Symbol(&'a str),
+}
+
 /// Reads the text form of a plan; [`super::verify`] checks whether it makes sense.
 ///
 /// # Errors
@@ -389,23 +398,63 @@ impl<'a> Reader<'a> {
 
     fn compound(&mut self) -> Read<Expr> {
         self.text.expect("(")?;
-        let expr = self.applied()?;
+        let expr = match self.head()? {
+            Head::Matrix => self.matrix()?,
+            Head::List => Expr::List(self.elements_until(")")?),
+            head => {
+                let operands = self.operands()?;
+                self.applied(head, operands)?
+            }
+        };
         self.text.expect(")")?;
         Ok(expr)
     }
 
-    fn applied(&mut self) -> Read<Expr> {
-        if self.text.peek().starts_with(|c: char| c.is_ascii_alphabetic()) {
-            let word = self.text.word();
-            return match word {
-                "list" => self.elements_until(")").map(Expr::List),
-                "matrix" => self.matrix(),
-                "in" => self.ring_interval(),
-                _ => self.call(word),
-            };
+    fn head(&mut self) -> Read<Head<'a>> {
+        if !self.text.peek().starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return Ok(Head::Symbol(self.text.until_blank()));
         }
-        let symbol = self.text.until_blank();
-        let operands = self.operands()?;
+        match self.text.word() {
+            "list" => Ok(Head::List),
+            "matrix" => Ok(Head::Matrix),
+            "in" => self.ring_interval(),
+            word => match word.strip_prefix("f_").and_then(FunctionId::from_name) {
+                Some(function) => Ok(Head::Call(function)),
+                None => self.fail("unknown function"),
+            },
+        }
+    }
+
+    fn ring_interval(&mut self) -> Read<Head<'a>> {
+        let low = match (self.text.eat("["), self.text.eat("(")) {
+            (true, _) => End::Closed,
+            (_, true) => End::Open,
+            _ => return self.fail("expected `[` or `(`"),
+        };
+        let high = match (self.text.eat("]"), self.text.eat(")")) {
+            (true, _) => End::Closed,
+            (_, true) => End::Open,
+            _ => return self.fail("expected `]` or `)`"),
+        };
+        Ok(Head::In(low, high))
+    }
+
+    /// Not inlined: its locals would be in each frame of nested expressions.
+    #[inline(never)]
+    fn applied(&self, head: Head<'_>, operands: Vec<Expr>) -> Read<Expr> {
+        match head {
+            Head::List => Ok(Expr::List(operands)),
+            Head::Matrix => Ok(Expr::Matrix(vec![operands])),
+            Head::Call(function) => Ok(Expr::Call(function, operands)),
+            Head::In(low, high) => match <[Expr; 3]>::try_from(operands) {
+                Ok(operands) => Ok(Expr::In { operands: Box::new(operands), low, high }),
+                Err(_) => self.fail("`in` takes a value and two ends"),
+            },
+            Head::Symbol(symbol) => self.operator(symbol, operands),
+        }
+    }
+
+    fn operator(&self, symbol: &str, operands: Vec<Expr>) -> Read<Expr> {
         match (symbol, <[Expr; 2]>::try_from(operands)) {
             ("&&", Ok(operands)) => Ok(Expr::And(Box::new(operands))),
             ("||", Ok(operands)) => Ok(Expr::Or(Box::new(operands))),
@@ -450,29 +499,5 @@ impl<'a> Reader<'a> {
             self.text.expect("]")?;
         }
         Ok(Expr::Matrix(rows))
-    }
-
-    fn ring_interval(&mut self) -> Read<Expr> {
-        let low = match (self.text.eat("["), self.text.eat("(")) {
-            (true, _) => End::Closed,
-            (_, true) => End::Open,
-            _ => return self.fail("expected `[` or `(`"),
-        };
-        let high = match (self.text.eat("]"), self.text.eat(")")) {
-            (true, _) => End::Closed,
-            (_, true) => End::Open,
-            _ => return self.fail("expected `]` or `)`"),
-        };
-        match <[Expr; 3]>::try_from(self.operands()?) {
-            Ok(operands) => Ok(Expr::In { operands: Box::new(operands), low, high }),
-            Err(_) => self.fail("`in` takes a value and two ends"),
-        }
-    }
-
-    fn call(&mut self, word: &str) -> Read<Expr> {
-        match word.strip_prefix("f_").and_then(FunctionId::from_name) {
-            Some(function) => Ok(Expr::Call(function, self.operands()?)),
-            None => self.fail("unknown function"),
-        }
     }
 }

@@ -73,6 +73,7 @@ pub mod unix_socket;
 pub mod vlan;
 pub mod vlan_mux;
 pub mod wire;
+mod written;
 
 use tidemill_packet::app::{Catalogue, Declared};
 

@@ -2,16 +2,27 @@
 
 use tidemill_packet::app::{App, ConfigError, Fault, Io, Reconfigured, Start};
 
-use crate::pcap_writer::{Capture, format};
+use crate::capture::SNAP_MAX;
+use crate::written::{Capture, Target};
 
 tidemill_packet::declare! {
     /// Writes the packets that pass to a capture: all, or every Nth.
+    ///
+    /// With `rotate_bytes` or `rotate` there are several files, as `PcapWriter` names them.
     app PcapTap {
         config PcapTapConfig {
             /// The capture; what was there before is replaced.
             file: String,
             /// `pcap` or `pcapng`.
             format: String = "pcap".to_owned(),
+            /// The bytes of each packet that are kept.
+            snap: u32 = SNAP_MAX,
+            /// The bytes of a file, which only a single packet may exceed; 0: no limit.
+            rotate_bytes: u64 = 0,
+            /// The seconds from the first packet of a file to the first of the next; 0: no limit.
+            rotate: u32 = 0,
+            /// The newest files that are kept, older ones are removed; 0: all.
+            files: u32 = 0,
             /// N: of 10, one packet in 10 is written.
             every: u64 = 1,
         }
@@ -28,38 +39,38 @@ tidemill_packet::declare! {
 /// See [`PcapTap::declaration`](tidemill_packet::app::Declared::declaration).
 pub struct PcapTap {
     capture: Capture,
-    /// The capture and its format.
-    target: (String, String),
     every: u64,
     seen: u64,
+}
+
+fn target(config: &PcapTapConfig) -> Target {
+    let PcapTapConfig { file, format, snap, rotate_bytes, rotate, files, every: _ } = config.clone();
+    Target { file, format, snap, rotate_bytes, rotate, files }
 }
 
 impl App for PcapTap {
     fn validate(config: &PcapTapConfig) -> Result<(), ConfigError> {
         match config.every {
             0 => Err(ConfigError::new("every", "it must be 1 at least")),
-            _ => format(&config.format).map(|_| ()),
+            _ => target(config).validate(),
         }
     }
 
     fn new(config: PcapTapConfig, _: &mut Start) -> Result<PcapTap, Fault> {
-        let capture = Capture::create(&config.file, &config.format)?;
-        let target = (config.file, config.format);
-        Ok(PcapTap { capture, target, every: config.every, seen: 0 })
+        let capture = Capture::create(target(&config))?;
+        Ok(PcapTap { capture, every: config.every, seen: 0 })
     }
 
     fn can_take(&self, config: &PcapTapConfig) -> Result<(), Fault> {
-        if config.file == self.target.0 { Ok(()) } else { Capture::can_create(&config.file) }
+        target(config).can_follow(self.capture.target())
     }
 
     /// The capture continues, unless it is another one.
     fn reconfigure(&mut self, config: PcapTapConfig) -> Reconfigured {
-        let target = (config.file, config.format);
-        if target != self.target {
-            let Ok(capture) = Capture::create(&target.0, &target.1) else {
-                return Reconfigured::Restart;
-            };
-            (self.capture, self.target) = (capture, target);
+        let target = target(&config);
+        if target != *self.capture.target() {
+            let Ok(capture) = Capture::create(target) else { return Reconfigured::Restart };
+            self.capture = capture;
         }
         self.every = config.every;
         Reconfigured::Kept

@@ -9,6 +9,7 @@ use crate::common::{Folder, graph_of, on_the_system, run_for};
 use tidemill_apps::capture::{Ended, Format, Frame, Reader, Writer};
 use tidemill_packet::drive;
 use tidemill_packet::engine::{Engine, EngineKind, Note, Options, Rest};
+use tidemill_packet::flow::load_text;
 use tidemill_packet::graph::Graph;
 
 /// Writes a capture of frames with times and lengths.
@@ -358,5 +359,89 @@ fn broadcasts_follow_the_mask() {
         engine.configure(graph_of(&text(", netmask: \"255.255.255.0\""))).expect("it goes on");
         (0..10).for_each(|_| _ = engine.breathe());
         assert_eq!(engine.app_stats("end").expect("the sink")[0].1, 2);
+    }
+}
+
+/// All packets of the files of `folder` in order of their names, and how many are in each.
+fn read_all(folder: &str) -> (Vec<(i64, u32, Vec<u8>)>, Vec<usize>) {
+    let files = std::fs::read_dir(folder).expect("a folder");
+    let mut paths: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    paths.sort();
+    let (mut all, mut counts) = (Vec::new(), Vec::new());
+    for path in paths {
+        let (frames, ended) = read_frames(path.to_str().expect("text"));
+        assert_eq!(ended, Ended::Fine, "{}", path.display());
+        counts.push(frames.len());
+        all.extend(frames);
+    }
+    (all, counts)
+}
+
+#[test]
+fn captures_may_have_limits() {
+    let frames = cut_frames();
+    let expected: Vec<_> =
+        frames.iter().map(|frame| (frame.time_ns, frame.length, frame.bytes.clone())).collect();
+    for (format, word) in [(Format::Pcap, "pcap"), (Format::Pcapng, "pcapng")] {
+        for (settings, expected_counts) in [
+            ("rotate: 10", Some(vec![10; 4])),
+            ("rotate: 10, files: 2", Some(vec![10; 2])),
+            ("rotate_bytes: 1", Some(vec![1; 40])),
+            ("rotate_bytes: 1, files: 1", Some(vec![1])),
+            ("rotate_bytes: 500", None),
+            ("rotate_bytes: 500, rotate: 3", None),
+            ("snap: 30", Some(vec![40])),
+        ] {
+            let folder = Folder::new();
+            let (before, within) = (folder.path("in"), folder.path("out"));
+            std::fs::create_dir(&within).expect("a folder");
+            write_frames(&before, format, &frames);
+            for app in ["PcapWriter", "PcapTap"] {
+                let out = format!("{within}/out.{word}");
+                let text = format!(
+                    "in :: PcapReader {{ file: \"{before}\" }} -> out :: {app} {{ file: \"{out}\", \
+                     format: \"{word}\", {settings} }}"
+                );
+                let end = if app == "PcapTap" { " -> end :: Sink" } else { "" };
+                drop(run(EngineKind::Compiled, &format!("{text}{end}")));
+                let (found, counts) = read_all(&within);
+                let context = format!("{app} {settings} {counts:?}");
+                if let Some(expected) = &expected_counts {
+                    assert_eq!(&counts, expected, "{context}");
+                }
+                let kept = &expected[expected.len() - found.len()..];
+                let snap = if settings.starts_with("snap") { 30 } else { usize::MAX };
+                for ((time, length, bytes), found) in kept.iter().zip(&found) {
+                    let cut = bytes[..bytes.len().min(snap)].to_vec();
+                    assert_eq!(&(*time, *length, cut), found, "{context}");
+                }
+                assert!(settings.contains("files") || found.len() == 40, "{context}");
+                for file in std::fs::read_dir(&within).expect("a folder") {
+                    let file = file.expect("a file");
+                    let bytes = file.metadata().expect("a file").len();
+                    assert!(!settings.contains("500") || bytes <= 500, "{context}");
+                    assert_eq!(file.file_name() == *format!("out.{word}"), snap == 30);
+                    std::fs::remove_file(file.path()).expect("it goes");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn limits_of_captures_are_checked() {
+    for (settings, error) in [
+        ("snap: 0", "it is from 1 to 262144 bytes"),
+        ("snap: 262145", "it is from 1 to 262144 bytes"),
+        ("files: 3", "it needs `rotate_bytes` or `rotate`: else there is one file"),
+        ("format: \"cap\"", "the formats are \"pcap\" and \"pcapng\""),
+    ] {
+        let text = format!("src :: Source -> out :: PcapWriter {{ file: \"out\", {settings} }}");
+        let mut sources = tidemill_diag::Sources::new();
+        let options = tidemill_packet::flow::Options::default();
+        let catalogue = tidemill_apps::catalogue();
+        let loaded = load_text("a.flow", &text, &options, &catalogue, &mut sources);
+        let messages: Vec<_> = loaded.diagnostics.iter().map(|one| &one.message).collect();
+        assert!(messages.iter().any(|message| message.contains(error)), "{settings}: {messages:?}");
     }
 }

@@ -10,7 +10,7 @@ mod write;
 
 pub use read::{Ended, Frame, Reader};
 pub use replay::Replay;
-pub use write::{Format, Writer};
+pub use write::{Format, SNAP_MAX, Writer};
 
 /// Bytes of a packet that are kept; captures may hold longer ones.
 pub const FRAME_BYTES_MAX: usize = tidemill_packet::packet::BYTES_MAX;

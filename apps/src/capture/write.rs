@@ -13,14 +13,15 @@ pub enum Format {
     Pcapng,
 }
 
-/// Bytes of a packet that a capture claims to keep at most.
-const SNAP: u32 = 262_144;
+/// The bytes of a packet that a capture keeps at most, as those of tcpdump do.
+pub const SNAP_MAX: u32 = 262_144;
 
 /// Writes a capture, packet by packet.
 pub struct Writer<W: Write> {
     output: W,
     format: Format,
     record: Vec<u8>,
+    written: u64,
 }
 
 impl<W: Write> Writer<W> {
@@ -28,23 +29,45 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// As the output has them.
-    pub fn new(mut output: W, format: Format) -> io::Result<Writer<W>> {
+    pub fn new(output: W, format: Format) -> io::Result<Writer<W>> {
+        Writer::with_snap(output, format, SNAP_MAX)
+    }
+
+    /// Writes the head of a capture that keeps at most `snap` bytes of each packet; the caller cuts
+    /// them.
+    ///
+    /// # Errors
+    /// As the output has them.
+    pub fn with_snap(mut output: W, format: Format, snap: u32) -> io::Result<Writer<W>> {
         let mut head = Vec::new();
         match format {
             Format::Pcap => {
-                let words = [0xa1b2_3c4d, 4 << 16 | 2, 0, 0, SNAP, ETHERNET];
+                let words = [0xa1b2_3c4d, 4 << 16 | 2, 0, 0, snap, ETHERNET];
                 words.iter().for_each(|word: &u32| head.extend(word.to_le_bytes()));
             }
             Format::Pcapng => {
                 let section = [0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28];
                 // One interface, whose times are in nanoseconds (option 9 with 1 byte: 9).
-                let interface = [1, 32, ETHERNET, SNAP, 1 << 16 | 9, 9, 0, 32];
+                let interface = [1, 32, ETHERNET, snap, 1 << 16 | 9, 9, 0, 32];
                 let words = section.iter().chain(&interface);
                 words.for_each(|word: &u32| head.extend(word.to_le_bytes()));
             }
         }
         output.write_all(&head)?;
-        Ok(Writer { output, format, record: Vec::new() })
+        Ok(Writer { output, format, record: Vec::new(), written: head.len() as u64 })
+    }
+
+    /// Bytes written.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Bytes that a packet of `bytes` bytes takes.
+    pub fn record_bytes(&self, bytes: usize) -> u64 {
+        match self.format {
+            Format::Pcap => bytes as u64 + 16,
+            Format::Pcapng => bytes.next_multiple_of(4) as u64 + 32,
+        }
     }
 
     /// Writes a packet that had `length` bytes on the wire.
@@ -76,7 +99,9 @@ impl<W: Write> Writer<W> {
                 record.extend(total.to_le_bytes());
             }
         }
-        self.output.write_all(&self.record)
+        self.output.write_all(&self.record)?;
+        self.written += self.record.len() as u64;
+        Ok(())
     }
 
     /// The destination.

@@ -35,7 +35,6 @@ fn what_is_put_into_a_tunnel_comes_out_of_it() {
         ipv4.dont_fragment = 1;
         udp.source = 50000;
         udp.length = length - 34;
-        vxlan.flags = 8;
         vxlan.vni = 77;
         send out;
     }";
@@ -53,6 +52,35 @@ fn what_is_put_into_a_tunnel_comes_out_of_it() {
         assert_eq!(outer[36..38], 4789_u16.to_be_bytes());
         assert_eq!(outer[16..18], (outer.len() as u16 - 14).to_be_bytes());
         assert_eq!(outer[40..50], [0, 0, 8, 0, 0, 0, 0, 0, 77, 0]);
+    }
+}
+
+#[test]
+fn new_headers_of_tunnels_have_what_receivers_ask_for() {
+    let mut random = Rng::new(5);
+    let packets: Vec<_> = (0..4).map(|_| frame(&mut random, 0, 1)).collect();
+    for (headers, tail) in [
+        ("ethernet, mpls", &[0x88, 0x47, 0, 0, 1, 64][..]),
+        ("ethernet, ipv6, udp, vxlan", &[0x12, 0xB5, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0]),
+        ("ethernet, ipv4, udp, geneve", &[0x17, 0xC1, 0, 0, 0, 0, 0, 0, 0x65, 0x58, 0, 0, 0, 0]),
+    ] {
+        let program = format!(
+            "app P {{
+                ports {{ input in; output out; output other; }}
+                on packet(in) {{ prepend {headers}; send out; }}
+            }}"
+        );
+        let (_, kept) = run(&program, &packets);
+        assert_eq!(kept.len(), packets.len(), "{headers}");
+        for (before, after) in packets.iter().zip(&kept) {
+            let new = &after[..after.len() - before.len()];
+            // The checksum of UDP over IPv6 covers what follows.
+            let mut found = new[new.len() - tail.len()..].to_vec();
+            if headers.contains("ipv6") {
+                found[4..6].fill(0);
+            }
+            assert_eq!(found, tail, "{headers}");
+        }
     }
 }
 

@@ -56,7 +56,8 @@ impl Lower<'_> {
         }
         let after = self.declare_parents(header);
         let size = header.size.clone();
-        DeclaredHeader { name: name.to_owned(), fields, bytes: bit / 8, after, size }
+        let presets = Vec::new();
+        DeclaredHeader { name: name.to_owned(), fields, bytes: bit / 8, after, size, presets }
     }
 
     fn declare_parents(&mut self, header: &HeaderDef) -> Vec<After> {

@@ -1,6 +1,9 @@
 //! The headers that programs name without declaring them, with their fields. Tunnels are in
 //! [`super::tunnels`].
 
+/// The time to live of a header that is put on, before the program has set it.
+pub(super) const TTL: u64 = 64;
+
 /// A field: bits of a unit of whole bytes, most significant first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field {

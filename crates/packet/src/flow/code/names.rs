@@ -121,6 +121,8 @@ pub(super) struct DeclaredHeader {
     pub after: Vec<After>,
     /// Bytes that it has, if not those of its fields.
     pub size: Option<Expr>,
+    /// Fields that are not 0 in a new header, and their values.
+    pub presets: Vec<(Field, u64)>,
 }
 
 /// A header that another follows.

@@ -2,16 +2,13 @@
 //! but what was put on.
 
 use super::ast::{Expr, Word};
-use super::headers::{Field, Header};
+use super::headers::{Field, Header, TTL};
 use super::lower::Lower;
 use super::names::{Base, Present, Type};
 use crate::kernel::{Address, Expr as Computed, Operator, Width};
 
 /// Bytes that are put on at once, at most.
 const BYTES_MAX: u32 = crate::kernel::HEADER_MAX;
-
-/// The time to live of a header that is put on, before the program has set it.
-const TTL: u64 = 64;
 
 impl Lower<'_> {
     /// `strip header;`: all up to its end goes.
@@ -179,6 +176,12 @@ impl Lower<'_> {
                 // For IPv4 on Ethernet.
                 put(0, Width::W32, 0x0001_0800);
                 put(4, Width::W16, 0x0604);
+            }
+            Header::Declared(number) => {
+                for (field, value) in self.headers[number as usize].presets.clone() {
+                    let value = self.build.constant(value);
+                    self.assign(Present::new(header, base), &field, value, true);
+                }
             }
             _ => {}
         }

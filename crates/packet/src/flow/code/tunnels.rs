@@ -3,8 +3,14 @@
 use tidemill_diag::{FileId, Span};
 
 use super::ast::{Expr, ExprKind, Word};
-use super::headers::{Field, Header};
+use super::headers::{Field, Header, TTL};
 use super::names::{After, DeclaredHeader};
+
+/// The flag of VXLAN without which receivers drop a packet (RFC 7348).
+const VNI_IS_VALID: u64 = 0x08;
+
+/// The protocol of Geneve for Ethernet inside (RFC 8926).
+const ETHERNET: u64 = 0x6558;
 
 /// The field of `bits` bits from `first_bit` on; nothing, if it is in more than 8 bytes.
 pub(super) fn field_at(first_bit: u32, bits: u32) -> Option<Field> {
@@ -17,6 +23,7 @@ pub(super) fn field_at(first_bit: u32, bits: u32) -> Option<Field> {
 /// Headers from 0 on, by number.
 pub(super) fn tunnels() -> Vec<DeclaredHeader> {
     let mpls = header("mpls", &[("label", 20), ("class", 3), ("bottom", 1), ("ttl", 8)]);
+    let mpls = preset(preset(mpls, "bottom", 1), "ttl", TTL);
     let mut gre = header(
         "gre",
         &[
@@ -33,7 +40,7 @@ pub(super) fn tunnels() -> Vec<DeclaredHeader> {
     let optional = optional.map(|name| binary("*", number(4), field("gre", name)));
     gre.size = Some(optional.into_iter().fold(number(4), |sum, one| binary("+", sum, one)));
     let vxlan = [("flags", 8), ("reserved", 24), ("vni", 24), ("reserved_2", 8)];
-    let vxlan = header("vxlan", &vxlan);
+    let vxlan = preset(header("vxlan", &vxlan), "flags", VNI_IS_VALID);
     let mut geneve = header(
         "geneve",
         &[
@@ -49,6 +56,7 @@ pub(super) fn tunnels() -> Vec<DeclaredHeader> {
     );
     let options = binary("*", number(4), field("geneve", "options_words"));
     geneve.size = Some(binary("+", number(8), options));
+    let geneve = preset(geneve, "protocol", ETHERNET);
     vec![
         after(mpls, &[(Header::Ethernet, "type", &[0x8847, 0x8848])]),
         after(gre, &[(Header::Ipv4, "protocol", &[47]), (Header::Ipv6, "next_header", &[47])]),
@@ -65,7 +73,16 @@ fn header(name: &str, fields: &[(&str, u32)]) -> DeclaredHeader {
         Some((name.to_owned(), field))
     };
     let fields = fields.iter().filter_map(field).collect();
-    DeclaredHeader { name: name.to_owned(), fields, bytes: bit / 8, after: Vec::new(), size: None }
+    let (after, presets) = (Vec::new(), Vec::new());
+    DeclaredHeader { name: name.to_owned(), fields, bytes: bit / 8, after, size: None, presets }
+}
+
+/// Sets what a field is in a new header.
+fn preset(mut header: DeclaredHeader, field: &str, value: u64) -> DeclaredHeader {
+    let found = header.fields.iter().find(|(name, _)| name == field);
+    let preset = found.map(|(_, field)| (*field, value));
+    header.presets.extend(preset);
+    header
 }
 
 fn after(mut header: DeclaredHeader, parents: &[(Header, &str, &[u64])]) -> DeclaredHeader {

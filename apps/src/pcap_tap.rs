@@ -44,7 +44,8 @@ pub struct PcapTap {
 }
 
 fn target(config: &PcapTapConfig) -> Target {
-    let PcapTapConfig { file, format, snap, rotate_bytes, rotate, files, every: _ } = config.clone();
+    let PcapTapConfig { file, format, snap, rotate_bytes, rotate, files, every: _ } =
+        config.clone();
     Target { file, format, snap, rotate_bytes, rotate, files }
 }
 

@@ -94,7 +94,7 @@ impl Lower {
         let header_bytes = self.choose(is_six, forty, header_bytes);
         let base = self.behind(header_bytes, outer.base);
         let header = HeaderStart { base: Some(base), offset: outer.offset + UDP_BYTES };
-        // The options, and what is behind them.
+        // The options, and what follows them.
         let first = self.loaded(Field::At(header), Width::Byte, &mut checks);
         let kind = self.loaded(Field::At(header.plus(2)), Width::Half, &mut checks);
         let (words, two) = (self.values.constant(0x3f), self.values.constant(2));
@@ -110,10 +110,10 @@ impl Lower {
         // The type is in the Ethernet header, 12 bytes after the end of the other, or 2 bytes
         // after the begin of that.
         let zero = self.values.constant(0);
-        let behind = self.values.constant(HEADER_BYTES - 2 + 12);
-        let behind = self.values.binary(Operator::Add, options, behind);
-        let behind = self.choose(has_ethernet, behind, zero);
-        let type_base = self.values.binary(Operator::Add, behind, base);
+        let type_at = self.values.constant(HEADER_BYTES - 2 + 12);
+        let type_at = self.values.binary(Operator::Add, options, type_at);
+        let type_at = self.choose(has_ethernet, type_at, zero);
+        let type_base = self.values.binary(Operator::Add, type_at, base);
         let ethernet = self.values.constant(14);
         let skipped = self.choose(has_ethernet, ethernet, zero);
         let payload = self.behind(skipped, inner.base);

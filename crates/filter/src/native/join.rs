@@ -124,8 +124,10 @@ impl Writer<'_, '_, '_> {
             }
             _ => false,
         });
-        let (Value::Load { width, base, offset }, Value::Load { base: other, offset: behind, .. }) =
-            (values.get(yes), values.get(no))
+        let (
+            Value::Load { width, base, offset },
+            Value::Load { base: other, offset: other_offset, .. },
+        ) = (values.get(yes), values.get(no))
         else {
             return;
         };
@@ -137,16 +139,16 @@ impl Writer<'_, '_, '_> {
                 let (yes, no) = (self.raw(yes), self.raw(no));
                 self.body.ins().select(holds, yes, no)
             }
-            (None, Some(base)) if offset >= behind => {
+            (None, Some(base)) if offset >= other_offset => {
                 let (pointer, base) = (self.body.pointer(), self.address_part(base));
-                let fixed = self.body.ins().iconst(pointer, i64::from(offset - behind));
+                let fixed = self.body.ins().iconst(pointer, i64::from(offset - other_offset));
                 let place = self.body.ins().select(holds, fixed, base);
                 let address = self.body.ins().iadd(data, place);
-                self.load(width, address, behind)
+                self.load(width, address, other_offset)
             }
-            (Some(base), None) if behind >= offset => {
+            (Some(base), None) if other_offset >= offset => {
                 let (pointer, base) = (self.body.pointer(), self.address_part(base));
-                let fixed = self.body.ins().iconst(pointer, i64::from(behind - offset));
+                let fixed = self.body.ins().iconst(pointer, i64::from(other_offset - offset));
                 let place = self.body.ins().select(holds, base, fixed);
                 let address = self.body.ins().iadd(data, place);
                 self.load(width, address, offset)

@@ -236,16 +236,16 @@ impl Writer<'_> {
     ) -> Block {
         let asked: Vec<Block> = leads.iter().map(|_| body.create_block()).collect();
         for (group, &lead) in leads.iter().enumerate() {
-            let behind = asked.get(group + 1).copied().unwrap_or(end);
+            let after = asked.get(group + 1).copied().unwrap_or(end);
             body.switch_to_block(asked[group]);
             let set = group_of(body, flags, steps.start / GROUP + group);
-            body.ins().brif(set, lead, &[], behind, &[]);
+            body.ins().brif(set, lead, &[], after, &[]);
             body.switch_to_block(lead);
             let first = steps.start + group * GROUP;
             for step in first..(first + GROUP).min(steps.end) {
                 self.step(body, flags, step);
             }
-            body.ins().jump(behind, &[]);
+            body.ins().jump(after, &[]);
         }
         asked.first().copied().unwrap_or(end)
     }
@@ -430,8 +430,8 @@ impl Writer<'_> {
         let Chain { apps, copies, .. } = &self.calls.chains[chain];
         let (at_once, single) = (body.create_block(), body.create_block());
         let mut between = None;
-        for behind in 1..apps.len() {
-            let flag = body.ins().uload8(types::I32, aligned(), flags, (step + behind) as i32);
+        for later in 1..apps.len() {
+            let flag = body.ins().uload8(types::I32, aligned(), flags, (step + later) as i32);
             between = Some(between.map_or(flag, |others| body.ins().bor(others, flag)));
         }
         if *copies {
@@ -477,7 +477,7 @@ fn bells(blueprint: &Blueprint) -> Vec<(u64, Vec<usize>)> {
                 bells.push(bell);
             }
         }
-        // Flags behind the last are never set.
+        // Flags after the last are never set.
         if bells.len() == steps.len() {
             bytes = [u8::MAX; GROUP];
         }

@@ -3,7 +3,7 @@
 //! ```text
 //! for each packet: of the links into the first kernel, or fresh from the pool
 //!   kernel, kernel, ... kernel        the packet's start, length and header in registers
-//!   -> a ring behind the run, or the pool
+//!   -> a ring after the run, or the pool
 //! write indexes of rings, words of kernels, counters of the pool and of the links between
 //! ```
 //! A link between kernels has no ring to fill, but its counters are those that it would have. Where
@@ -88,7 +88,7 @@ struct Between {
     bytes: Count,
 }
 
-/// A ring behind the run.
+/// A ring after the run.
 #[derive(Clone, Copy)]
 struct Out {
     link: usize,
@@ -299,7 +299,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
                 length,
             };
             self.places.push(place);
-            for link in self.rings_behind(at) {
+            for link in self.rings_after(at) {
                 self.open(link, at);
             }
         }
@@ -323,16 +323,16 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     }
 
     /// The kernel of the run that a link leads to.
-    pub fn behind(&self, link: usize) -> Option<usize> {
+    pub fn step_after(&self, link: usize) -> Option<usize> {
         let to = self.blueprint.links[link].to;
         let at = self.run.apps.iter().skip(1).position(|&app| app == to)? + 1;
         (self.link_into(at) == link).then_some(at)
     }
 
     /// Links of a kernel that do not lead on in the run.
-    fn rings_behind(&self, at: usize) -> Vec<usize> {
+    fn rings_after(&self, at: usize) -> Vec<usize> {
         let outputs = self.blueprint.apps[self.app(at)].outputs.iter().flatten().copied();
-        outputs.filter(|&link| self.behind(link).is_none()).collect()
+        outputs.filter(|&link| self.step_after(link).is_none()).collect()
     }
 
     fn open(&mut self, link: usize, of: usize) {
@@ -434,7 +434,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     /// Ends a block: the packet leaves kernel `at` by an output.
     pub fn emit(&mut self, at: usize, output: u32) {
         let Some(link) = self.link_of(at, output) else { return self.drop_unlinked(at) };
-        match self.behind(link) {
+        match self.step_after(link) {
             Some(next) => self.enter(next, self.places[at].after),
             None => {
                 self.write_known();
@@ -465,7 +465,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             match self.link_of(at, output) {
                 Some(link) => {
                     self.copy(at, after);
-                    match self.behind(link) {
+                    match self.step_after(link) {
                         Some(next) => self.enter(next, after),
                         None => {
                             let out = self.out_of(link);

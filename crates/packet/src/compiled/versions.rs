@@ -39,7 +39,7 @@ impl Writer<'_, '_, '_> {
         let (kernel, _) = self.kernel(at);
         let outputs = self.blueprint.apps[self.app(at)].outputs.iter().flatten();
         // What follows in the run must have one kernel that leads to it.
-        let is_last = outputs.into_iter().all(|&link| self.behind(link).is_none());
+        let is_last = outputs.into_iter().all(|&link| self.step_after(link).is_none());
         let compared = self.places[at].flow.compared.iter();
         let near = compared.copied().filter(|offset| *offset <= MERGED_BYTES_MAX);
         let is_worth = is_last

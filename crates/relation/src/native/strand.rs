@@ -105,8 +105,8 @@ impl Writer<'_, '_> {
             let is_integer = self.is_tagged(from, flat::tag::INT);
             self.body.ins().brif(is_integer, number, &[], text, &[]);
             self.body.switch_to_block(number);
-            let behind = self.body.ins().iadd_imm_u(from, INTEGER_BYTES);
-            self.body.ins().jump(end, &[behind.into()]);
+            let next = self.body.ins().iadd_imm_u(from, INTEGER_BYTES);
+            self.body.ins().jump(end, &[next.into()]);
             self.body.switch_to_block(text);
         }
         let length = self.text_length(from, other);
@@ -114,13 +114,13 @@ impl Writer<'_, '_> {
         if let Some(slot) = to {
             self.store_text(slot, bytes, length);
         }
-        let behind = self.body.ins().iadd(bytes, length);
-        self.body.ins().jump(end, &[behind.into()]);
+        let next = self.body.ins().iadd(bytes, length);
+        self.body.ins().jump(end, &[next.into()]);
         self.body.switch_to_block(other);
         let slot = to.unwrap_or_else(|| self.slots.another());
         let to = self.address(slot);
-        if let Some(behind) = self.call(self.helpers.read, &[from, to]) {
-            self.body.ins().jump(end, &[behind.into()]);
+        if let Some(next) = self.call(self.helpers.read, &[from, to]) {
+            self.body.ins().jump(end, &[next.into()]);
         }
         self.body.switch_to_block(end);
         after

@@ -143,14 +143,14 @@ impl Lower<'_> {
         let DeclaredHeader { after, bytes, name, .. } = self.headers[number as usize].clone();
         let mut found = Present::new(header, Base::START);
         if let [after] = after.as_slice() {
-            let (base, covered_by) = self.behind(after, missed);
+            let (base, covered_by) = self.base_after(after, missed);
             (found.base, found.covered_by) = (base, covered_by);
         } else {
             let start = self.scratch(&format!("@{name}"));
             let mut ways = Vec::new();
             for after in &after {
                 let mut others = Vec::new();
-                let (base, _) = self.behind(after, &mut others);
+                let (base, _) = self.base_after(after, &mut others);
                 let base = self.value_of(base);
                 self.build.set_word(start, base);
                 ways.push(self.here);
@@ -160,7 +160,7 @@ impl Lower<'_> {
             }
             missed.push(self.here);
             self.meet(ways);
-            found.base = Base::behind(self.build.word(start));
+            found.base = Base::at_value(self.build.word(start));
         }
         self.has(found.base, bytes, missed);
         found
@@ -168,7 +168,7 @@ impl Lower<'_> {
 
     /// Continues where a header is announced by its predecessor: the place where the next header
     /// begins, and the header whose checksum covers it.
-    fn behind(
+    fn base_after(
         &mut self,
         after: &After,
         missed: &mut Vec<BlockId>,
@@ -185,7 +185,7 @@ impl Lower<'_> {
                 let value = if is_type { kind } else { self.field(at.base, field) };
                 self.is_one_of(value, numbers, missed);
             }
-            return (Base::behind(start), None);
+            return (Base::at_value(start), None);
         }
         let parent = self.locate(after.parent, missed);
         if let Some((field, numbers)) = &after.when {
@@ -246,7 +246,7 @@ impl Lower<'_> {
             header => return present.base.plus(header.bytes()),
         };
         let base = self.value_of(present.base);
-        Base::behind(self.build.binary(Operator::AddSat, base, words))
+        Base::at_value(self.build.binary(Operator::AddSat, base, words))
     }
 
     /// A place as a number.

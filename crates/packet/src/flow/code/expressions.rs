@@ -107,7 +107,7 @@ impl Lower<'_> {
         let none = self.build.constant(0);
         self.build.set_word(word, none);
         let mut missed = Vec::new();
-        let at = Base::behind(argument);
+        let at = Base::at_value(argument);
         self.has(at, 1, &mut missed);
         let byte = self.load_at(at, 0, Width::W8);
         self.build.set_word(word, byte);

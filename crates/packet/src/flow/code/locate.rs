@@ -141,7 +141,7 @@ impl Lower<'_> {
             }
         }
         self.meet(found);
-        Base::behind(self.build.word(start))
+        Base::at_value(self.build.word(start))
     }
 
     /// Continues where a type is that of a tag.
@@ -193,7 +193,7 @@ impl Lower<'_> {
         let words = self.with(Operator::And, first, 15);
         let bytes = self.with(Operator::Shl, words, 2);
         let start = self.value_of(base);
-        let next = Base::behind(self.build.binary(Operator::Add, start, bytes));
+        let next = Base::at_value(self.build.binary(Operator::Add, start, bytes));
         Present { next: Some(next), ..Present::new(Header::Ipv4, base) }
     }
 
@@ -204,14 +204,14 @@ impl Lower<'_> {
         let version = self.with(Operator::Shr, first, 4);
         let is = self.with(Operator::Eq, version, 6);
         self.guard(is, missed);
-        let (next, protocol) = self.behind_extensions(base);
+        let (next, protocol) = self.skip_extensions(base);
         let (next, protocol) = (Some(next), Some(protocol));
         Present { next, protocol, ..Present::new(Header::Ipv6, base) }
     }
 
     /// Where what an IPv6 header carries begins after extension headers, and its protocol; 256 and
     /// more for what is no beginning, but a later fragment.
-    fn behind_extensions(&mut self, base: Base) -> (Base, Value) {
+    fn skip_extensions(&mut self, base: Base) -> (Base, Value) {
         let (start, protocol) = (self.scratch("@ipv6_next"), self.scratch("@ipv6_protocol"));
         let found = self.load_at(base, 6, Width::W8);
         self.build.set_word(protocol, found);
@@ -225,8 +225,8 @@ impl Lower<'_> {
             let is = self.with(Operator::And, is, 1);
             self.guard(is, &mut others);
             let at = self.build.word(start);
-            self.has(Base::behind(at), 8, &mut others);
-            let head = self.load_at(Base::behind(at), 0, Width::W32);
+            self.has(Base::at_value(at), 8, &mut others);
+            let head = self.load_at(Base::at_value(at), 0, Width::W32);
             let [is_fragment, is_ah] = [44, 51].map(|of| self.with(Operator::Eq, kind, of));
             // In units of 8 bytes, or of 4; a fragment header has 8 bytes, whatever the field
             // contains.
@@ -238,8 +238,8 @@ impl Lower<'_> {
             let is_other = self.with(Operator::Xor, is_fragment, 1);
             let bytes = self.build.binary(Operator::Mul, units, is_other);
             let bytes = self.with(Operator::Add, bytes, 8);
-            let behind = self.build.binary(Operator::Add, at, bytes);
-            self.build.set_word(start, behind);
+            let end = self.build.binary(Operator::Add, at, bytes);
+            self.build.set_word(start, end);
             let next = self.with(Operator::Shr, head, 24);
             let later = self.with(Operator::And, head, 0xFFF8);
             let later = self.with(Operator::Ne, later, 0);
@@ -249,7 +249,7 @@ impl Lower<'_> {
             self.build.set_word(protocol, next);
         }
         self.join(others);
-        (Base::behind(self.build.word(start)), self.build.word(protocol))
+        (Base::at_value(self.build.word(start)), self.build.word(protocol))
     }
 
     /// A header after IPv4 or IPv6, by the numbers it has there.
@@ -282,7 +282,7 @@ impl Lower<'_> {
         missed.push(self.here);
         // ICMP of IPv4 within IPv6, and the other way round, no packet has.
         self.meet(found);
-        let base = Base::behind(self.build.word(start));
+        let base = Base::at_value(self.build.word(start));
         self.has(base, header.bytes(), missed);
         Present::new(header, base)
     }

@@ -81,7 +81,7 @@ pub(super) struct Base {
 impl Base {
     pub const START: Base = Base { value: None, offset: 0 };
 
-    pub fn behind(value: Value) -> Base {
+    pub fn at_value(value: Value) -> Base {
         Base { value: Some(value), offset: 0 }
     }
 

@@ -20,8 +20,8 @@ pub(super) fn tick_ns(expire_ns: u64) -> u64 {
 /// An entry's neighbours in a list.
 #[derive(Clone, Copy, Default)]
 struct Links {
-    before: u32,
-    behind: u32,
+    previous: u32,
+    next: u32,
 }
 
 /// Entries in the order of insertion.
@@ -46,30 +46,30 @@ impl Queue {
     }
 
     pub fn append(&mut self, entry: u32) {
-        let before = std::mem::replace(&mut self.last, entry);
-        *self.links(entry) = Links { before, behind: 0 };
-        match before {
+        let previous = std::mem::replace(&mut self.last, entry);
+        *self.links(entry) = Links { previous, next: 0 };
+        match previous {
             0 => self.first = entry,
-            before => self.links(before).behind = entry,
+            previous => self.links(previous).next = entry,
         }
     }
 
     pub fn remove(&mut self, entry: u32) {
-        let Links { before, behind } = std::mem::take(self.links(entry));
-        match before {
-            0 => self.first = behind,
-            before => self.links(before).behind = behind,
+        let Links { previous, next } = std::mem::take(self.links(entry));
+        match previous {
+            0 => self.first = next,
+            previous => self.links(previous).next = next,
         }
-        match behind {
-            0 => self.last = before,
-            behind => self.links(behind).before = before,
+        match next {
+            0 => self.last = previous,
+            next => self.links(next).previous = previous,
         }
     }
 
     /// From the oldest on.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
-        let behind = |entry: u32| self.links[entry as usize].behind;
-        std::iter::successors(self.first(), move |&entry| Some(behind(entry)).filter(|&it| it != 0))
+        let after = |entry: u32| self.links[entry as usize].next;
+        std::iter::successors(self.first(), move |&entry| Some(after(entry)).filter(|&it| it != 0))
     }
 }
 
@@ -126,11 +126,11 @@ impl Wheel {
         // An entry that is due already goes to the next bucket.
         let tick = self.due_tick(touched_ns).max(self.tick + 1);
         let bucket = (tick % BUCKETS) as u8;
-        let behind = std::mem::replace(&mut self.firsts[usize::from(bucket)], entry);
-        if behind != 0 {
-            self.links[behind as usize].before = entry;
+        let next = std::mem::replace(&mut self.firsts[usize::from(bucket)], entry);
+        if next != 0 {
+            self.links[next as usize].previous = entry;
         }
-        self.links[at] = Links { before: 0, behind };
+        self.links[at] = Links { previous: 0, next };
         self.states[at] = WheelState::Bucket(bucket);
     }
 
@@ -138,13 +138,13 @@ impl Wheel {
         let at = entry as usize;
         let Some(state) = self.states.get_mut(at) else { return };
         let WheelState::Bucket(bucket) = std::mem::replace(state, WheelState::Out) else { return };
-        let Links { before, behind } = std::mem::take(&mut self.links[at]);
-        match before {
-            0 => self.firsts[usize::from(bucket)] = behind,
-            before => self.links[before as usize].behind = behind,
+        let Links { previous, next } = std::mem::take(&mut self.links[at]);
+        match previous {
+            0 => self.firsts[usize::from(bucket)] = next,
+            previous => self.links[previous as usize].next = next,
         }
-        if behind != 0 {
-            self.links[behind as usize].before = before;
+        if next != 0 {
+            self.links[next as usize].previous = previous;
         }
     }
 
@@ -171,7 +171,7 @@ impl Wheel {
         let mut next = std::mem::take(&mut self.firsts[(self.tick % BUCKETS) as usize]);
         while next != 0 {
             let entry = next;
-            next = self.links[entry as usize].behind;
+            next = self.links[entry as usize].next;
             let touched_ns = touched_ns(entry);
             if self.due_tick(touched_ns) <= end {
                 self.states[entry as usize] = WheelState::Due;

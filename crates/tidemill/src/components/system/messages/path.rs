@@ -46,25 +46,25 @@ impl<'p> Path<'p> {
                 return Err(format!("a path has more than {PARTS_MAX} parts"));
             }
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
-            let (name, behind) = rest.split_at(end);
+            let (name, after) = rest.split_at(end);
             let Some(message) = of else {
                 return Err(format!("what is before `{name}` in `{text}` is no message"));
             };
             let field = field_of(schema, message, name)?;
-            let (at, behind) = match behind.strip_prefix('[') {
-                None => (None, behind),
+            let (at, after) = match after.strip_prefix('[') {
+                None => (None, after),
                 Some(inside) => match inside.split_once(']') {
-                    Some(("", behind)) => (Some(Cow::Owned(index.to_string())), behind),
-                    Some((at, behind)) => (Some(Cow::Borrowed(at)), behind),
+                    Some(("", after)) => (Some(Cow::Owned(index.to_string())), after),
+                    Some((at, after)) => (Some(Cow::Borrowed(at)), after),
                     None => return Err(format!("`]` is missing in `{text}`")),
                 },
             };
             of = next_message(schema, schema.field(field), at.is_some())?;
             parts.push(Part { field, at });
-            match behind.strip_prefix('.') {
+            match after.strip_prefix('.') {
                 Some(more) => rest = more,
-                None if behind.is_empty() => return Ok(Path { parts }),
-                None => return Err(format!("`{behind}` makes no sense in `{text}`")),
+                None if after.is_empty() => return Ok(Path { parts }),
+                None => return Err(format!("`{after}` makes no sense in `{text}`")),
             }
         }
     }

@@ -57,7 +57,7 @@ struct Args {
     /// Seconds that a benchmark that can last shall last (`pores`).
     #[arg(long = "for", value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// What captures are made from (`mixed`); without it, from the time.
+    /// What captures and keys are made from (`mixed`, `tables`); without it, from the time.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Count instructions instead of time, by callgrind (`kernels`).
@@ -105,6 +105,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("idle-then-load", "packets after idle breaths and from the start", packets::idle_then_load),
     ("workloads", "30 apps and 60 links under traffic that changes", packets::workloads),
     ("kernels", "kernels of a file beside C by hand, XDP, a component", packets::kernels),
+    ("tables", "look-ups in tables of a file beside C, DPDK and BPF", packets::tables),
     ("proto", "messages decoded and encoded, in bytes per second", proto::run),
     ("borders", "a crossing from one engine to another, each border", borders::run),
     ("trust", "sealed datagrams, handshakes, what strangers cost", trust::run),

@@ -17,8 +17,6 @@ mod capture;
 mod peers;
 mod program;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use tidemill_support::traffic::{Plan, Truth};
 
 use crate::clock::median;
@@ -45,7 +43,7 @@ const CASES: [(&str, u32, u32); 4] = [
 /// # Errors
 /// A program does not run, or its counts differ from those of the generator.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
-    let seed = extent.seed.unwrap_or_else(seed);
+    let seed = extent.seed_or_time();
     report.note(&format!("captures are made with --seed {seed}"));
     let (runs, packets) = if extent.small { (1, 3000) } else { (3, 500_000) };
     let place = if extent.small { Isolation::Inside } else { Isolation::Process };
@@ -71,12 +69,6 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// A seed derived from the time.
-fn seed() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_nanos() as u64 >> 10
 }
 
 fn is_there(peer: &Peer, report: &mut Report) -> bool {

@@ -7,6 +7,7 @@
 //! | `idle_then_load` | whether it matters that a graph was idle first |
 //! | `workloads` | whether it matters that traffic changes all the time |
 //! | `kernels` | kernels of a `.flow` file beside C, XDP and a component |
+//! | `tables` | look-ups in their tables beside C, DPDK and BPF |
 //! | `apps` | sources and other apps for that |
 //! | `peers` | programs of other languages |
 //!
@@ -20,6 +21,7 @@ mod carry;
 mod idle_then_load;
 mod kernels;
 mod peers;
+mod tables;
 mod workloads;
 
 pub use apps::BURST;
@@ -28,6 +30,7 @@ pub use carry::{basic1, chain};
 pub use idle_then_load::run as idle_then_load;
 pub use kernels::measure as measure_kernels;
 pub use kernels::run as kernels;
+pub use tables::run as tables;
 pub use workloads::run as workloads;
 
 use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};

@@ -26,9 +26,6 @@ const NODE: usize = 1 << NODE_BITS;
 /// Bits that the root decides at most.
 const ROOT_BITS_MAX: u32 = 16;
 
-/// Entries of a table at most: each may need two nodes, of 1 KB each.
-const SIZE_MAX: u32 = 1 << 16;
-
 /// Bits of the key that each step decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Steps {
@@ -42,7 +39,7 @@ impl Steps {
     /// The steps of a table that has a trie.
     pub fn of(spec: &TableSpec) -> Option<Steps> {
         let [column] = spec.key.as_slice() else { return None };
-        let fits = spec.kind == TableKind::Prefix && column.bits <= 32 && spec.size <= SIZE_MAX;
+        let fits = spec.kind == TableKind::Prefix && column.bits <= 32;
         let nodes = column.bits.saturating_sub(ROOT_BITS_MAX).div_ceil(NODE_BITS);
         fits.then_some(Steps { bits: column.bits, root_bits: column.bits - nodes * NODE_BITS })
     }
@@ -50,6 +47,15 @@ impl Steps {
     /// The number of nodes on the way of a whole key.
     pub fn nodes(self) -> u32 {
         (self.bits - self.root_bits) / NODE_BITS
+    }
+
+    /// Slots for `size` prefixes: each has a node of its own in each step at most, and a step has
+    /// no more nodes than there are slots above it. With 2^20 prefixes that is a gigabyte, of which
+    /// memory is only what prefixes longer than 24 bits touch, and 64 MB.
+    fn slots(self, size: u32) -> usize {
+        let above = (0..self.nodes()).map(|node| self.root_bits + node * NODE_BITS);
+        let nodes: usize = above.map(|bits| (size as usize).min(1 << bits)).sum();
+        (1 << self.root_bits) + nodes * NODE
     }
 }
 
@@ -83,9 +89,8 @@ impl Lpm {
     /// An empty trie, if a table has one.
     pub fn of(spec: &TableSpec) -> Option<Lpm> {
         let steps = Steps::of(spec)?;
-        let slots = (1 << steps.root_bits) + (steps.nodes() * spec.size) as usize * NODE;
         let (bits, prefixes, free) = (Vec::new(), Vec::new(), Vec::new());
-        Some(Lpm { steps, slots: zeros(slots), bits, prefixes, free })
+        Some(Lpm { steps, slots: zeros(steps.slots(spec.size)), bits, prefixes, free })
     }
 
     pub fn address(&self) -> usize {
@@ -281,13 +286,25 @@ mod tests {
     }
 
     #[test]
+    fn a_step_has_no_more_nodes_than_slots_above_it() {
+        let slots = |bits, size| Steps::of(&spec(bits, size)).expect("it has one").slots(size);
+        assert_eq!(slots(32, 50), (1 << 16) + 2 * 50 * NODE);
+        assert_eq!(slots(32, 1 << 20), (1 << 16) + (1 << 16) * NODE + (1 << 20) * NODE);
+        assert_eq!(slots(17, 1 << 20), (1 << 9) + (1 << 9) * NODE);
+        // Every 17-bit key: each node of the only step is in use.
+        let mut trie = Lpm::of(&spec(17, 1 << 17)).expect("it has one");
+        (0..1 << 17).for_each(|key| trie.add(Prefix { key, bits: 17 }, key + 1));
+        assert!((0..1 << 17).all(|key| find(&trie, key) == key + 1));
+    }
+
+    #[test]
     fn only_short_keys_of_one_column_have_a_trie() {
         let steps = |bits, size| Steps::of(&spec(bits, size)).map(|it| (it.root_bits, it.nodes()));
         assert_eq!(steps(32, 10), Some((16, 2)));
         assert_eq!(steps(17, 10), Some((9, 1)));
         assert_eq!(steps(16, 10), Some((16, 0)));
         assert_eq!(steps(33, 10), None);
-        assert_eq!(steps(32, SIZE_MAX + 1), None);
+        assert_eq!(steps(32, 1 << 20), Some((16, 2)));
         let mut two = spec(8, 10);
         two.key.push(two.key[0].clone());
         assert_eq!(Steps::of(&two), None);

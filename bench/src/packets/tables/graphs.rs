@@ -1,0 +1,79 @@
+//! Graphs with a table between a source and a sink.
+
+use std::path::Path;
+
+use tidemill_diag::Sources;
+use tidemill_packet::app::Declared;
+use tidemill_packet::engine::Engine;
+use tidemill_packet::flow;
+use tidemill_packet::graph::Graph;
+
+use super::apps::{Ask, Learn};
+use super::plan::{Kind, Plan};
+use super::requests::Found;
+use crate::packets::{Own, in_order, run_to_end};
+
+const TABLES: &str = include_str!("../../../flow/tables.flow");
+
+/// The kernel between source and sink.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Between {
+    /// One that looks at no packet.
+    Nothing,
+    /// That with the table.
+    Table,
+}
+
+/// CPU seconds of `passes` passes, after one that is not measured, and what all have found.
+///
+/// # Errors
+/// The graph does not start, or packets are lost.
+pub fn timed(
+    between: Between,
+    (plan, file): (&Plan, &Path),
+    passes: u64,
+) -> Result<(f64, Found), String> {
+    let kernel = match (between, plan.kind) {
+        (Between::Nothing, _) => "Nothing",
+        (Between::Table, Kind::Exact) => "Exact",
+        (Between::Table, Kind::Prefix) => "Prefix",
+    };
+    let text = format!(
+        "{TABLES}
+        in :: Ask {{ file: {:?}, passes: {} }}
+        way :: {kernel}
+        end :: Learn
+        in -> way -> end",
+        file.display().to_string(),
+        passes + 1,
+    );
+    let mut engine = Own::Compiled.engine(graph(&text, plan.capacity())?)?;
+    let before = plan.entries + plan.packets;
+    while engine.pool_stats().freed < before {
+        engine.breathe();
+    }
+    let left = before + passes * plan.packets - engine.pool_stats().freed;
+    let seconds = run_to_end(&mut engine)?;
+    in_order(&mut engine)?;
+    // The batch with which the first pass ended was not measured.
+    let seconds = seconds * (passes * plan.packets) as f64 / left as f64;
+    Ok((seconds, found(&engine)?))
+}
+
+fn found(engine: &Engine) -> Result<Found, String> {
+    let counts = engine.app_stats("end").ok_or("no sink")?;
+    let count = |wanted: &str| counts.iter().find(|(name, _)| name == wanted).map(|(_, it)| *it);
+    Ok(Found { hits: count("hits").ok_or("no count")?, sum: count("sum").ok_or("no sum")? })
+}
+
+fn graph(text: &str, capacity: u64) -> Result<Graph, String> {
+    let mut catalogue = tidemill::packets::catalogue();
+    catalogue.add(Ask::declaration());
+    catalogue.add(Learn::declaration());
+    let mut sources = Sources::new();
+    let defines = vec![format!("SIZE={capacity}")];
+    let options = flow::Options { defines, ..flow::Options::default() };
+    let loaded = flow::load_text("tables.flow", text, &options, &catalogue, &mut sources);
+    let found = loaded.diagnostics.iter().map(|one| sources.render(one));
+    loaded.graph.ok_or_else(|| found.collect())
+}

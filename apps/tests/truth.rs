@@ -21,8 +21,11 @@ fn write_frames(path: &str, format: Format, frames: &[Frame]) {
     }
 }
 
-/// Times, lengths and bytes of a capture, and how it ends.
-fn read_frames(path: &str) -> (Vec<(i64, u32, Vec<u8>)>, Ended) {
+/// The time, length and bytes of a packet.
+type Read = (i64, u32, Vec<u8>);
+
+/// The packets of a capture, and how it ends.
+fn read_frames(path: &str) -> (Vec<Read>, Ended) {
     let file = std::fs::File::open(path).expect("a capture");
     let mut reader = Reader::new(file).expect("a capture");
     let (mut frame, mut frames) = (Frame::default(), Vec::new());
@@ -363,7 +366,7 @@ fn broadcasts_follow_the_mask() {
 }
 
 /// All packets of the files of `folder` in order of their names, and how many are in each.
-fn read_all(folder: &str) -> (Vec<(i64, u32, Vec<u8>)>, Vec<usize>) {
+fn read_all(folder: &str) -> (Vec<Read>, Vec<usize>) {
     let files = std::fs::read_dir(folder).expect("a folder");
     let mut paths: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
     paths.sort();

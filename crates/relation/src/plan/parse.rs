@@ -22,8 +22,6 @@ const DEPTH_MAX: usize = 1000;
 
 /// What stands before the operands of an expression in parentheses.
 enum Head<'a> {
-    List,
-    Matrix,
     In(End, End),
     Call(FunctionId),
     Symbol(&'a str),
@@ -398,13 +396,14 @@ impl<'a> Reader<'a> {
 
     fn compound(&mut self) -> Read<Expr> {
         self.text.expect("(")?;
-        let expr = match self.head()? {
-            Head::Matrix => self.matrix()?,
-            Head::List => Expr::List(self.elements_until(")")?),
-            head => {
-                let operands = self.operands()?;
-                self.applied(head, operands)?
-            }
+        let expr = if self.text.eat("list") {
+            Expr::List(self.elements_until(")")?)
+        } else if self.text.eat("matrix") {
+            self.matrix()?
+        } else {
+            let head = self.head()?;
+            let operands = self.operands()?;
+            self.applied(head, operands)?
         };
         self.text.expect(")")?;
         Ok(expr)
@@ -415,8 +414,6 @@ impl<'a> Reader<'a> {
             return Ok(Head::Symbol(self.text.until_blank()));
         }
         match self.text.word() {
-            "list" => Ok(Head::List),
-            "matrix" => Ok(Head::Matrix),
             "in" => self.ring_interval(),
             word => match word.strip_prefix("f_").and_then(FunctionId::from_name) {
                 Some(function) => Ok(Head::Call(function)),
@@ -443,8 +440,6 @@ impl<'a> Reader<'a> {
     #[inline(never)]
     fn applied(&self, head: Head<'_>, operands: Vec<Expr>) -> Read<Expr> {
         match head {
-            Head::List => Ok(Expr::List(operands)),
-            Head::Matrix => Ok(Expr::Matrix(vec![operands])),
             Head::Call(function) => Ok(Expr::Call(function, operands)),
             Head::In(low, high) => match <[Expr; 3]>::try_from(operands) {
                 Ok(operands) => Ok(Expr::In { operands: Box::new(operands), low, high }),

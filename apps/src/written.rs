@@ -1,8 +1,7 @@
 //! Captures that apps write: one file, or one after the other.
 
-use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::BufWriter;
+use std::io::{self, BufWriter, ErrorKind};
 use std::path::Path;
 
 use tidemill_packet::Packet;
@@ -76,7 +75,7 @@ impl Target {
     }
 }
 
-fn no_write(name: &str, error: &std::io::Error) -> Fault {
+fn no_write(name: &str, error: &io::Error) -> Fault {
     Fault::new(format!("cannot write `{name}`: {error}"))
 }
 
@@ -84,9 +83,7 @@ fn no_write(name: &str, error: &std::io::Error) -> Fault {
 pub(crate) struct Capture {
     target: Target,
     writer: Writer<BufWriter<File>>,
-    /// The files that count, the present one included.
-    names: VecDeque<String>,
-    /// Files so far.
+    /// The number of the present file.
     number: u64,
     /// The time of the first packet of the file.
     first_ns: Option<i64>,
@@ -94,10 +91,8 @@ pub(crate) struct Capture {
 
 impl Capture {
     pub(crate) fn create(target: Target) -> Result<Capture, Fault> {
-        let name = target.name(1);
-        let writer = open(&target, &name)?;
-        let names = VecDeque::from([name]);
-        Ok(Capture { target, writer, names, number: 1, first_ns: None })
+        let writer = open(&target, 1)?;
+        Ok(Capture { target, writer, number: 1, first_ns: None })
     }
 
     pub(crate) fn target(&self) -> &Target {
@@ -131,37 +126,32 @@ impl Capture {
             || (rotate > 0 && lasts_ns >= i64::from(rotate) * 1_000_000_000)
     }
 
-    /// Begins the next file, and removes the oldest if there are more than are kept.
+    /// Begins the next file, and removes the one that is no longer kept.
     fn rotate(&mut self) -> Result<(), Fault> {
         self.writer.flush()?;
         self.number += 1;
-        let name = self.target.name(self.number);
-        self.writer = open(&self.target, &name)?;
-        self.names.push_back(name);
+        self.writer = open(&self.target, self.number)?;
         self.first_ns = None;
-        let kept = self.target.files as usize;
-        while self.names.len() > kept && kept > 0 {
-            let Some(oldest) = self.names.pop_front() else { break };
-            match std::fs::remove_file(&oldest) {
-                // Someone else may have taken it away.
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Fault::new(format!("cannot remove `{oldest}`: {error}")));
-                }
-                _ => {}
+        let kept = u64::from(self.target.files);
+        if kept == 0 || self.number <= kept {
+            return Ok(());
+        }
+        let oldest = self.target.name(self.number - kept);
+        match std::fs::remove_file(&oldest) {
+            // Another program may have taken it away.
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(Fault::new(format!("cannot remove `{oldest}`: {error}")))
             }
+            _ => Ok(()),
         }
-        // Without a limit they need not be remembered.
-        if kept == 0 {
-            self.names.clear();
-        }
-        Ok(())
     }
 }
 
-fn open(target: &Target, name: &str) -> Result<Writer<BufWriter<File>>, Fault> {
-    let fault = |error: std::io::Error| no_write(name, &error);
+fn open(target: &Target, number: u64) -> Result<Writer<BufWriter<File>>, Fault> {
+    let name = target.name(number);
+    let fault = |error: io::Error| no_write(&name, &error);
     let format = target.format().map_err(|error| Fault::new(error.message))?;
-    let output = BufWriter::new(File::create(name).map_err(fault)?);
+    let output = BufWriter::new(File::create(&name).map_err(fault)?);
     let mut writer = Writer::with_snap(output, format, target.snap).map_err(fault)?;
     writer.flush().map_err(fault)?;
     Ok(writer)

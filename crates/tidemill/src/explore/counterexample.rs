@@ -138,7 +138,7 @@ impl Description {
                 }
                 turn_line(steps, &address, first, effects.is_empty())
             }
-            step => Some(self.line(steps, step, &address)),
+            step => self.line(steps, step, &address),
         };
         if let Step::Deliver(message) | Step::Drop(message) = step
             && let Some(senders) = self.senders.get_mut(message).filter(|all| !all.is_empty())
@@ -170,9 +170,9 @@ impl Description {
         text.to_owned()
     }
 
-    /// The line of a step that is no turn of a node.
-    fn line(&self, steps: &Steps, step: &Step, address: &str) -> String {
-        match step {
+    /// The line of a step; nothing, if it is a turn of a node, whose line has its effects.
+    fn line(&self, steps: &Steps, step: &Step, address: &str) -> Option<String> {
+        Some(match step {
             Step::Deliver(message) => {
                 let (_, event) = steps.locals.turns.message(*message);
                 format!(
@@ -197,10 +197,9 @@ impl Description {
                 }
                 Effect::Crash => format!("{address} crashes, and starts again, empty"),
             },
-            Step::Turn(_) | Step::Crash(_) => {
-                format!("{address} crashes, and starts again, empty")
-            }
-        }
+            Step::Crash(_) => format!("{address} crashes, and starts again, empty"),
+            Step::Turn(_) => return None,
+        })
     }
 
     /// The node that sent a message.

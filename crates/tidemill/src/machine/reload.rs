@@ -263,10 +263,8 @@ fn refused(
     if changed.has(FileKind::Rules) && comes_or_goes {
         return Some("rules do not come or go as a whole".to_owned());
     }
-    let others = machine.others.slots.iter().filter_map(|slot| slot.node.as_ref());
-    let mut nodes = others.chain([&machine.node]);
     let decoders = &revision.borders.decoders;
-    let app = nodes.find_map(|node| node.borders.decoders.of_other_columns(decoders));
+    let app = machine.nodes().find_map(|node| node.borders.decoders.of_other_columns(decoders));
     app.map(|app| format!("app {app}: its file would have other columns"))
 }
 

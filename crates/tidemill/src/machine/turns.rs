@@ -43,16 +43,20 @@ impl Machine {
 
     /// Whether nothing is in transit between the engines of all nodes.
     pub(super) fn borders_are_idle(&self) -> bool {
-        let others = self.others.slots.iter().filter_map(|slot| slot.node.as_ref());
         // One that computes may be about to ask for the next change, or for the end.
         let may_ask = |node: &Node| node.borders.rules.has_listeners() && !node.runner.all_wait();
-        others.chain([&self.node]).all(|node| node.borders.are_idle() && !may_ask(node))
+        self.nodes().all(|node| node.borders.are_idle() && !may_ask(node))
     }
 
     /// Whether components receive changes of tables.
     pub(crate) fn has_listeners(&self) -> bool {
-        let others = self.others.slots.iter().filter_map(|slot| slot.node.as_ref());
-        others.chain([&self.node]).any(|node| node.borders.rules.has_listeners())
+        self.nodes().any(|node| node.borders.rules.has_listeners())
+    }
+
+    /// What there is of nodes: the current one, and those in scopes.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &Node> {
+        let others = self.others.slots.iter().filter_map(|slot| slot.node.as_deref());
+        others.chain([&*self.node])
     }
 
     /// Whether processes of some node are ready.

@@ -247,7 +247,7 @@ fn begin<'c>(
     for (number, cue) in (0..).zip(cues) {
         stage::set(events, number, Rc::new(cue.clone()));
     }
-    if let Some(roll) = roll::table(machine.fleet.program().plan()) {
+    if let Some(roll) = machine.sim.as_ref().and_then(|sim| sim.roll) {
         let rows = identities.iter().map(|identity| (identity.address.clone(), true));
         machine.fleet.open_with(roll::opening(roll, rows));
     }

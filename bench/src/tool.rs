@@ -26,6 +26,49 @@ pub fn target(name: &str) -> Result<PathBuf, String> {
     Ok(target)
 }
 
+/// A file in the folder of a peer that is removed when it is no longer needed.
+pub struct Temporary(PathBuf);
+
+impl Temporary {
+    /// The place for a file, `NAME-` and the number of this process: concurrent runs must not
+    /// overwrite the files of each other.
+    fn place(folder: &str, name: &str) -> Result<Temporary, String> {
+        Ok(Temporary(target(folder)?.join(format!("{name}-{}", std::process::id()))))
+    }
+
+    /// A file with these bytes.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn file(folder: &str, name: &str, bytes: &[u8]) -> Result<Temporary, String> {
+        let file = Temporary::place(folder, name)?;
+        let written = std::fs::write(&file.0, bytes);
+        written.map_err(|error| format!("{}: {error}", file.0.display()))?;
+        Ok(file)
+    }
+
+    /// A program that is compiled from a source in C.
+    ///
+    /// # Errors
+    /// As [`cc`].
+    pub fn program(name: &str, source: &str, flags: &[&str]) -> Result<Temporary, String> {
+        let program = Temporary::place("c", name)?;
+        cc(&program.0, source, flags)?;
+        Ok(program)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // At worst, it stays in the target folder.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
 /// Compiles a source in C.
 ///
 /// # Errors

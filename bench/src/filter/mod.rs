@@ -18,7 +18,7 @@ use crate::clock::cpu_seconds;
 use crate::extent::Extent;
 use crate::packets::BURST;
 use crate::report::{Better, Report, Row};
-use crate::tool;
+use crate::tool::{self, Temporary};
 use trace::Trace;
 
 const CASES: [(&str, &str); 9] = [
@@ -122,35 +122,25 @@ fn measured(trace: &Trace, passes: usize, matches: impl Fn(&[u8]) -> bool) -> (f
 /// The program linked with libpcap, and the trace as a capture file.
 struct Peer {
     program: PathBuf,
-    capture: PathBuf,
+    capture: Temporary,
 }
 
 impl Peer {
     fn new(trace: &Trace) -> Result<Peer, String> {
-        let target = tool::target("libpcap")?;
-        let program = target.join("filter");
+        let program = tool::target("libpcap")?.join("filter");
         tool::cc(&program, "libpcap/filter.c", &["-lpcap"])?;
-        let capture = target.join(format!("{}.pcap", std::process::id()));
-        std::fs::write(&capture, trace.capture())
-            .map_err(|error| format!("{}: {error}", capture.display()))?;
+        let capture = Temporary::file("libpcap", "trace.pcap", &trace.capture())?;
         Ok(Peer { program, capture })
     }
 
     fn run(&self, expression: &str, passes: usize, packets: usize) -> Result<(f64, usize), String> {
         let mut command = Command::new(&self.program);
-        command.arg(&self.capture).arg(expression).arg(passes.to_string());
+        command.arg(self.capture.path()).arg(expression).arg(passes.to_string());
         let text = tool::stdout_of(&mut command, "libpcap")?;
         let mut words = text.split_whitespace();
         let mut word = || words.next().ok_or_else(|| format!("libpcap says `{text}`"));
         let seconds: f64 = word()?.parse().map_err(|_| format!("libpcap says `{text}`"))?;
         let kept: usize = word()?.parse().map_err(|_| format!("libpcap says `{text}`"))?;
         Ok(((passes * packets) as f64 / seconds, kept))
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // At worst, a file stays in the target folder.
-        let _ = std::fs::remove_file(&self.capture);
     }
 }

@@ -5,6 +5,40 @@ use tidemill_packet::app::{App, Bell, ConfigError, Fault, Io, Progress, Start};
 /// The maximum number of packets per breath, as in the sources of the catalogue.
 pub const BURST: usize = 256;
 
+/// The way of a source through packets that it brings again and again.
+#[derive(Debug)]
+pub struct Rounds {
+    next: usize,
+    left: u64,
+}
+
+impl Rounds {
+    pub fn new(rounds: u64) -> Rounds {
+        Rounds { next: 0, left: rounds }
+    }
+
+    /// Brings packets as long as there is room; each round but the first begins with packet `from`.
+    pub fn bring<'p>(
+        &mut self,
+        io: &mut Io,
+        (from, end): (usize, usize),
+        packet: impl Fn(usize) -> &'p [u8],
+    ) -> Progress {
+        for _ in 0..io.room(0).min(BURST) {
+            if self.left == 0 {
+                return Progress::Done;
+            }
+            let Some(packet) = io.packet_of(packet(self.next)) else { break };
+            io.send(0, packet);
+            self.next += 1;
+            if self.next == end {
+                (self.next, self.left) = (from, self.left - 1);
+            }
+        }
+        Progress::Ready
+    }
+}
+
 tidemill_packet::declare! {
     /// A source that never has anything.
     app Still {

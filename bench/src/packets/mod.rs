@@ -24,7 +24,7 @@ mod peers;
 mod tables;
 mod workloads;
 
-pub use apps::BURST;
+pub use apps::{BURST, Rounds};
 pub use breath::run as breath;
 pub use carry::{basic1, chain};
 pub use idle_then_load::run as idle_then_load;

@@ -3,37 +3,25 @@
 //! A program prints CPU seconds and a count. C is compiled into the target folder when it is
 //! measured; LuaJIT is `luajit` on the path, as distributions have it.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use super::{Contender, expect};
 use crate::extent::Extent;
 use crate::report::Report;
-use crate::tool;
+use crate::tool::{self, Temporary};
 
 /// The available peers.
 pub struct Peers {
-    c: Option<PathBuf>,
+    c: Option<Temporary>,
     luajit: bool,
 }
 
 impl Peers {
     /// Builds and finds peers; reports those that are missing.
     pub fn new(extent: Extent, report: &mut Report) -> Peers {
-        if !extent.peers {
-            return Peers { c: None, luajit: false };
-        }
-        let mut there = |who: &str, found: Result<PathBuf, String>| match found {
-            Ok(program) => Some(program),
-            Err(reason) => {
-                report.note(&format!("{who}: absent: {reason}"));
-                None
-            }
-        };
-        let c = there("c", build());
-        let luajit =
-            tool::stdout_of(Command::new("luajit").arg("-v"), "luajit").map(|_| PathBuf::new());
-        Peers { c, luajit: there("luajit", luajit).is_some() }
+        let c = built(extent, report, "c", || Temporary::program("flow", "c/flow.c", &[]));
+        let luajit = || tool::stdout_of(Command::new("luajit").arg("-v"), "luajit");
+        Peers { c, luajit: built(extent, report, "luajit", luajit).is_some() }
     }
 
     /// The two variants in C of this benchmark; a run gives packets or breaths per CPU second.
@@ -42,7 +30,7 @@ impl Peers {
         let contender = |(who, way): (&str, &'static str)| Contender {
             who: who.to_owned(),
             run: Box::new(move || {
-                let mut command = Command::new(program);
+                let mut command = Command::new(program.path());
                 command.args([way, bench]).args([apps, count].map(|number| number.to_string()));
                 let (seconds, result) = figures(&mut command, "c")?;
                 expect(result, count)?;
@@ -74,20 +62,18 @@ impl Peers {
     }
 }
 
-/// Compiles the program in C.
-fn build() -> Result<PathBuf, String> {
-    let folder = tool::target("c")?;
-    // A unique name: concurrent builds must not overwrite a running program.
-    let program = folder.join(format!("flow-{}", std::process::id()));
-    tool::cc(&program, "c/flow.c", &[])?;
-    Ok(program)
-}
-
-impl Drop for Peers {
-    fn drop(&mut self) {
-        if let Some(program) = &self.c {
-            // At worst, a file stays in the target folder.
-            let _ = std::fs::remove_file(program);
+/// A peer, if peers are measured and it is there; otherwise the reason is reported.
+pub fn built<T>(
+    extent: Extent,
+    report: &mut Report,
+    who: &str,
+    build: impl FnOnce() -> Result<T, String>,
+) -> Option<T> {
+    match extent.peers.then(build)? {
+        Ok(peer) => Some(peer),
+        Err(reason) => {
+            report.note(&format!("{who}: absent: {reason}"));
+            None
         }
     }
 }

@@ -3,7 +3,7 @@
 use tidemill_packet::app::{App, Fault, Io, Progress, Start};
 
 use crate::filter::trace::Trace;
-use crate::packets::BURST;
+use crate::packets::Rounds;
 
 tidemill_packet::declare! {
     /// Brings the packets of a trace, again and again.
@@ -25,30 +25,18 @@ tidemill_packet::declare! {
 /// See [`Replay::declaration`](tidemill_packet::app::Declared::declaration).
 pub struct Replay {
     trace: Trace,
-    /// The next packet.
-    next: usize,
-    left: u64,
+    rounds: Rounds,
 }
 
 impl App for Replay {
     fn new(config: ReplayConfig, _: &mut Start) -> Result<Replay, Fault> {
         let trace = Trace::new(config.packets as usize);
-        Ok(Replay { trace, next: 0, left: config.passes })
+        Ok(Replay { trace, rounds: Rounds::new(config.passes) })
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
-        for _ in 0..io.room(0).min(BURST) {
-            if self.left == 0 {
-                return Ok(Progress::Done);
-            }
-            let Some(packet) = io.packet_of(self.trace.packet(self.next)) else { break };
-            io.send(0, packet);
-            self.next += 1;
-            if self.next == self.trace.len() {
-                (self.next, self.left) = (0, self.left - 1);
-            }
-        }
-        Ok(Progress::Ready)
+        let Replay { trace, rounds } = self;
+        Ok(rounds.bring(io, (0, trace.len()), |at| trace.packet(at)))
     }
 }
 

@@ -33,6 +33,7 @@ mod graphs;
 mod instructions;
 mod peers;
 
+use super::peers::built;
 use crate::extent::Extent;
 use crate::filter::trace::Trace;
 use crate::report::{Better, Metric, Report, Row as Figure};
@@ -107,22 +108,6 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         report.case(&rows, Better::Low);
     }
     Ok(())
-}
-
-/// A peer, if peers are measured and it can be built; otherwise the reason is reported.
-fn built<T>(
-    extent: Extent,
-    report: &mut Report,
-    who: &str,
-    build: impl FnOnce() -> Result<T, String>,
-) -> Option<T> {
-    match extent.peers.then(build)? {
-        Ok(peer) => Some(peer),
-        Err(reason) => {
-            report.note(&format!("{who}: absent: {reason}"));
-            None
-        }
-    }
 }
 
 /// A contender, and its figures in nanoseconds: see the metrics above.

@@ -1,12 +1,11 @@
 //! The kernels as hand-written C, and as XDP programs.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::Command;
 
 use crate::extent::Extent;
 use crate::filter::trace::Trace;
-use crate::tool;
+use crate::tool::{self, Temporary};
 
 /// The packets that leave a kernel: their number, and a digest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,30 +23,24 @@ impl Came {
 
 /// A program in C, and the trace in its format.
 struct Program {
-    program: PathBuf,
-    capture: PathBuf,
+    program: Temporary,
+    capture: Temporary,
 }
 
 impl Program {
     fn new(name: &str, source: &str, trace: &Trace) -> Result<Program, String> {
-        let target = tool::target("c")?;
-        // A unique name: concurrent builds must not overwrite a running program.
-        let program = target.join(format!("{name}-{}", std::process::id()));
-        let capture = program.with_extension("pcap");
-        tool::cc(&program, source, &[])?;
-        let made = Program { program, capture };
-        std::fs::write(&made.capture, trace.capture())
-            .map_err(|error| format!("{}: {error}", made.capture.display()))?;
-        Ok(made)
+        let program = Temporary::program(name, source, &[])?;
+        let capture = Temporary::file("c", &format!("{name}.pcap"), &trace.capture())?;
+        Ok(Program { program, capture })
     }
 
     fn arguments(&self, kernel: u32, times: u64) -> [OsString; 3] {
-        [self.capture.clone().into(), kernel.to_string().into(), times.to_string().into()]
+        [self.capture.path().into(), kernel.to_string().into(), times.to_string().into()]
     }
 
     /// A figure, the number of passed packets, and their digest.
     fn run(&self, kernel: u32, times: u64) -> Result<(f64, Came), String> {
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(self.program.path());
         command.args(self.arguments(kernel, times));
         let text = tool::stdout_of(&mut command, "the program")?;
         let wrong = || format!("it says `{}`", text.trim());
@@ -56,14 +49,6 @@ impl Program {
         let packets = packets.parse().map_err(|_| wrong())?;
         let digest = digest.parse().map_err(|_| wrong())?;
         Ok((figure.parse().map_err(|_| wrong())?, Came { packets, digest }))
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // At worst, files stay in the target folder.
-        let _ = std::fs::remove_file(&self.program);
-        let _ = std::fs::remove_file(&self.capture);
     }
 }
 
@@ -89,7 +74,7 @@ impl C {
 
     /// Adds the program and its arguments to a command that runs programs.
     pub fn command(&self, command: &mut Command, kernel: u32, passes: u64) {
-        command.arg(&self.0.program).args(self.0.arguments(kernel, passes));
+        command.arg(self.0.program.path()).args(self.0.arguments(kernel, passes));
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use tidemill_packet::app::{App, Fault, Io, Progress, Start};
 
 use super::requests::{Found, Requests};
-use crate::packets::BURST;
+use crate::packets::Rounds;
 
 tidemill_packet::declare! {
     /// Brings the packets that fill a table, then the others again and again.
@@ -27,31 +27,19 @@ tidemill_packet::declare! {
 /// See [`Ask::declaration`](tidemill_packet::app::Declared::declaration).
 pub struct Ask {
     requests: Requests,
-    /// The next packet.
-    next: usize,
-    left: u64,
+    rounds: Rounds,
 }
 
 impl App for Ask {
     fn new(config: AskConfig, _: &mut Start) -> Result<Ask, Fault> {
         let requests = Requests::read(Path::new(&config.file)).map_err(Fault::last)?;
-        Ok(Ask { requests, next: 0, left: config.passes })
+        Ok(Ask { requests, rounds: Rounds::new(config.passes) })
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
         let frames = self.requests.frames();
-        for _ in 0..io.room(0).min(BURST) {
-            if self.left == 0 {
-                return Ok(Progress::Done);
-            }
-            let Some(packet) = io.packet_of(&frames[self.next]) else { break };
-            io.send(0, packet);
-            self.next += 1;
-            if self.next == frames.len() {
-                (self.next, self.left) = (self.requests.fill(), self.left - 1);
-            }
-        }
-        Ok(Progress::Ready)
+        let range = (self.requests.fill(), frames.len());
+        Ok(self.rounds.bring(io, range, |at| &frames[at]))
     }
 }
 

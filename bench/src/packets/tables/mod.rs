@@ -31,11 +31,10 @@ mod peers;
 mod plan;
 mod requests;
 
-use std::path::PathBuf;
-
+use super::peers::built;
 use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
-use crate::tool;
+use crate::tool::Temporary;
 use graphs::{Between, timed};
 use peers::{LPM_REASON, Peer, Peers, Program, Timed};
 use plan::{Choice, Kind, Plan, Writes};
@@ -83,42 +82,6 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// A peer, if peers are measured and it can be built; otherwise the reason is reported.
-fn built(
-    extent: Extent,
-    report: &mut Report,
-    who: &str,
-    build: fn() -> Result<Program, String>,
-) -> Option<Program> {
-    match extent.peers.then(build)? {
-        Ok(peer) => Some(peer),
-        Err(reason) => {
-            report.note(&format!("{who}: absent: {reason}"));
-            None
-        }
-    }
-}
-
-/// A file of requests, as long as it is needed.
-struct File(PathBuf);
-
-impl File {
-    fn new(plan: &Plan) -> Result<File, String> {
-        let name = format!("requests-{}", std::process::id());
-        let file = File(tool::target("c")?.join(name));
-        let written = std::fs::write(&file.0, made(plan));
-        written.map_err(|error| format!("{}: {error}", file.0.display()))?;
-        Ok(file)
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        // At worst, it stays in the target folder.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
 /// A contender, and its figures in nanoseconds.
 struct Times {
     who: &'static str,
@@ -153,7 +116,7 @@ fn case(plan: &Plan, extent: Extent, peers: &Peers, report: &mut Report) -> Resu
     let name = plan.name();
     let (passes, runs) = if extent.small { (1, 1) } else { (2, 3) };
     let look_ups = passes * plan.packets;
-    let file = File::new(plan)?;
+    let file = Temporary::file("c", "requests", &made(plan))?;
     if peers.lpm_is_left_out(plan) {
         report.note(LPM_REASON);
     }
@@ -161,13 +124,13 @@ fn case(plan: &Plan, extent: Extent, peers: &Peers, report: &mut Report) -> Resu
     let mut theirs: Vec<(Peer<'_>, Times)> =
         peers.of(plan).into_iter().map(|peer| (peer, Times::new(peer.who))).collect();
     for _ in 0..runs {
-        let (idle, _) = timed(Between::Nothing, (plan, &file.0), passes)?;
-        let (whole, found) = timed(Between::Table, (plan, &file.0), passes)?;
+        let (idle, _) = timed(Between::Nothing, (plan, file.path()), passes)?;
+        let (whole, found) = timed(Between::Table, (plan, file.path()), passes)?;
         plausible(&name, found, look_ups + plan.packets)?;
         ours.add(Timed { whole, idle, found }, look_ups);
         let mut refused = Vec::new();
         for (peer, times) in &mut theirs {
-            match peer.program.run(&file.0, passes, peer.how) {
+            match peer.program.run(file.path(), passes, peer.how) {
                 Ok(timed) => {
                     expect(peer.who, &name, timed.found, found)?;
                     times.add(timed, look_ups);

@@ -1,11 +1,11 @@
 //! Tables of others: programs in C that read the same packets.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::plan::{Kind, Plan};
 use super::requests::Found;
-use crate::tool;
+use crate::tool::{self, Temporary};
 
 /// The CPU seconds of some passes with a table and without one, and what was found.
 #[derive(Clone, Copy, Debug)]
@@ -16,16 +16,11 @@ pub struct Timed {
 }
 
 /// A program of `bench/peers/c`.
-pub struct Program {
-    path: PathBuf,
-}
+pub struct Program(Temporary);
 
 impl Program {
     fn new(name: &str, flags: &[&str]) -> Result<Program, String> {
-        // A unique name: concurrent builds must not overwrite a running program.
-        let path = tool::target("c")?.join(format!("{name}-{}", std::process::id()));
-        tool::cc(&path, &format!("c/{name}.c"), flags)?;
-        Ok(Program { path })
+        Temporary::program(name, &format!("c/{name}.c"), flags).map(Program)
     }
 
     /// Tables by hand.
@@ -59,16 +54,9 @@ impl Program {
     /// # Errors
     /// It fails.
     pub fn run(&self, file: &Path, passes: u64, how: Option<&str>) -> Result<Timed, String> {
-        let mut command = Command::new(&self.path);
+        let mut command = Command::new(self.0.path());
         command.arg(file).arg(passes.to_string()).args(how);
         timed_in(&tool::stdout_of(&mut command, "the program")?)
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // At worst, a file stays in the target folder.
-        let _ = std::fs::remove_file(&self.path);
     }
 }
 

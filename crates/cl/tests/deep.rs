@@ -63,10 +63,10 @@ fn deep_programs_need_little_stack() {
         Box::new(|depth| main_with(&format!("b := b{}", " AND (i = 1)".repeat(depth)))),
         Box::new(|depth| main_with(&around("IF b THEN ", "i := 2", " END")(depth))),
     ];
-    let bytes = std::env::var("STACK").ok().and_then(|text| text.parse().ok());
+    let bytes = tidemill_support::variable("STACK").unwrap_or(STACK_BYTES);
     for shape in shapes {
         let source = deepest(&*shape);
-        let thread = std::thread::Builder::new().stack_size(bytes.unwrap_or(STACK_BYTES));
+        let thread = std::thread::Builder::new().stack_size(bytes);
         thread.spawn(move || all(&source)).expect("a thread").join().expect("no panic");
     }
 }

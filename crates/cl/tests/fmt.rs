@@ -95,7 +95,7 @@ fn commented(text: &str, random: &mut Rng) -> String {
 /// `ROUNDS=1000` tries more.
 #[test]
 fn comments_anywhere_are_formatted_once_and_for_all() {
-    let rounds = std::env::var("ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let rounds = tidemill_support::variable("ROUNDS").unwrap_or(10);
     let mut random = Rng::new(3);
     let mut formatted = 0;
     for (name, original) in programs() {

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-use tidemill_apps::capture::Format;
 use tidemill_support::cases::{self, Unpacked};
 use tidemill_support::golden::{self, blesses};
 
@@ -144,11 +143,7 @@ fn a_graph_beside_components_gets_its_options() {
 #[test]
 fn a_packet_has_its_capture_time() {
     let folder = Folder::new();
-    let capture = folder.path().join("in.pcap");
-    let file = fs::File::create(&capture).expect("a file");
-    let mut writer = tidemill_apps::capture::Writer::new(file, Format::Pcap).expect("a capture");
-    writer.write(1_500_000_001, b"a frame of some bytes", 21).expect("written");
-    drop(writer);
+    let capture = folder.capture("in.pcap", 1_500_000_001, b"a frame of some bytes");
     let program = folder.file(
         "a.com",
         "COMPONENT Main REQUIRES Packets; VARIABLE packet: TEXT; time: INTEGER;

@@ -16,8 +16,7 @@ use crate::common::{Folder, tidemill};
 /// `SLOWNESS`.
 fn in_this_build(limit: Duration) -> Duration {
     let unoptimised = if cfg!(debug_assertions) { 8 } else { 1 };
-    let sanitized = std::env::var("SLOWNESS").ok().and_then(|text| text.parse().ok());
-    limit * unoptimised * sanitized.unwrap_or(1)
+    limit * unoptimised * tidemill_support::variable("SLOWNESS").unwrap_or(1)
 }
 
 fn command(arguments: &[&str], file: &Path) -> Child {

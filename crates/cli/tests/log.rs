@@ -1,10 +1,5 @@
 //! Filters of `--log`: levels, topics, files, places.
 
-use std::fs::File;
-use std::path::PathBuf;
-
-use tidemill_apps::capture::{Format, Writer};
-
 use crate::common;
 
 use crate::common::{Folder, PING, run, status, stderr};
@@ -86,21 +81,12 @@ fn drops_are_logged_with_reasons() {
     assert!(rest.contains(&expected), "{rest}");
 }
 
-/// A file with one packet.
-fn capture(folder: &Folder) -> PathBuf {
-    let path = folder.path().join("one.pcap");
-    let file = File::create(&path).expect("a file");
-    let mut writer = Writer::new(file, Format::Pcap).expect("it can be written");
-    writer.write(1_700_000_000_000_000_000, &[7; 60], 60).expect("it can be written");
-    path
-}
-
 /// A run that ends some time after its captures reports work that is left: a component that does
 /// not end after `End` has some, and one that only waits has none.
 #[test]
 fn a_run_that_ends_after_its_captures_reports_work_that_is_left() {
     let folder = Folder::new();
-    let capture = capture(&folder);
+    let capture = folder.capture("one.pcap", 1_700_000_000_000_000_000, &[7; 60]);
     let graph = format!("src :: PcapReader {{ file: {capture:?} }}\nend :: Sink\nsrc -> end");
     let graph = folder.file("one.flow", &graph);
     let waits = folder.file(

@@ -10,10 +10,17 @@ pub mod traffic;
 pub mod trickle;
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// The folder of the project.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What a variable of the environment is set to, such as the number of cases that a test tries;
+/// nothing, if it is not set or not of that form.
+pub fn variable<T: FromStr>(name: &str) -> Option<T> {
+    std::env::var(name).ok()?.parse().ok()
 }
 
 /// The files with this ending in a folder of the project, and not below it, by name. There must be

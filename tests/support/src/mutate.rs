@@ -57,8 +57,8 @@ pub fn bombard(seeds: &[(PathBuf, Vec<u8>)], count: u64, target: impl Fn(&[u8]))
     for (path, bytes) in seeds {
         check(&format!("seed {}", path.display()), bytes, &target);
     }
-    let factor = std::env::var("MUTATIONS").ok().and_then(|factor| factor.parse().ok());
-    for number in 0..count * factor.unwrap_or(1) {
+    let factor = crate::variable("MUTATIONS").unwrap_or(1);
+    for number in 0..count * factor {
         let bytes = mutation(seeds, number);
         check(&format!("mutation {number}"), &bytes, &target);
     }

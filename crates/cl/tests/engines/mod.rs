@@ -8,13 +8,10 @@ mod generate;
 
 use compare::{Limits, check_bytes, difference, difference_of_versions, load};
 use tidemill_support::mutate::{bombard, seeds};
+use tidemill_support::variable;
 
 /// Random programs in an ordinary run.
 const PROGRAMS: u64 = 400;
-
-fn variable(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
 
 /// The difference that a source shows under some schedules; a panic is one.
 fn shows(source: &str, number: u64) -> Option<String> {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use tidemill_apps::capture::{Format, Writer};
 pub use tidemill_support::root;
 
 /// The command.
@@ -80,6 +81,15 @@ impl Folder {
         let path = self.path().join(name);
         std::fs::write(&path, text).expect("written");
         path.to_str().expect("text").to_owned()
+    }
+
+    /// Writes a capture of one packet.
+    pub fn capture(&self, name: &str, time_ns: i64, packet: &[u8]) -> PathBuf {
+        let path = self.path().join(name);
+        let file = std::fs::File::create(&path).expect("a file");
+        let mut writer = Writer::new(file, Format::Pcap).expect("written");
+        writer.write(time_ns, packet, packet.len() as u32).expect("written");
+        path
     }
 
     pub fn path(&self) -> &Path {

@@ -118,5 +118,5 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
 
 /// The duration of tests with a variable length: `SOAK_SECONDS`, set by `cargo xtask soak`.
 pub fn seconds() -> Option<u64> {
-    std::env::var("SOAK_SECONDS").ok()?.parse().ok()
+    tidemill_support::variable("SOAK_SECONDS")
 }

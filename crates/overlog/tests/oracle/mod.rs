@@ -35,7 +35,7 @@ const STEPS_MAX: usize = 20_000;
 
 #[test]
 fn generated_programs_agree_with_the_oracle() {
-    let count = std::env::var("CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(400);
+    let count = tidemill_support::variable("CASES").unwrap_or(400);
     for seed in 0..count {
         let case = Case::random(&mut Rng::new(seed));
         if let Err(wrong) = judge(&case) {

@@ -23,12 +23,12 @@ use evaluate::{Row, State, derivations, evaluate};
 use program::{NODES, Program, Reach, node};
 use tidemill_event::Conditions;
 use tidemill_stdx::rng::Rng;
+use tidemill_support::variable;
 
 /// Seeds: a few, or the number in the environment.
 fn cases(few: u64) -> impl Iterator<Item = u64> {
-    let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
-    let (from, seconds) = (number("FROM").unwrap_or(0), number("SECONDS"));
-    let count = number("CASES").unwrap_or(if seconds.is_some() { u64::MAX >> 1 } else { few });
+    let (from, seconds) = (variable("FROM").unwrap_or(0), variable("SECONDS"));
+    let count = variable("CASES").unwrap_or(if seconds.is_some() { u64::MAX >> 1 } else { few });
     let start = Instant::now();
     let until = seconds.map(|seconds| start + Duration::from_secs(seconds));
     (from..from + count).take_while(move |_| until.is_none_or(|end| Instant::now() < end))

@@ -53,7 +53,7 @@ impl Machine {
         self.nodes().any(|node| node.borders.rules.has_listeners())
     }
 
-    /// What there is of nodes: the current one, and those in scopes.
+    /// The current node, and those that are in scopes.
     pub(super) fn nodes(&self) -> impl Iterator<Item = &Node> {
         let others = self.others.slots.iter().filter_map(|slot| slot.node.as_deref());
         others.chain([&*self.node])

@@ -272,6 +272,9 @@ fn generated_programs_agree_interpreted_and_compiled() {
     let (mut changed, mut cloned, mut ran, mut done) = (0, 0, 0, [0; TABLES_DO.len()]);
     for _ in 0..200 {
         let (body, back) = (statements(&mut random, 2), statements(&mut random, 1));
+        // What is looked up in large tables is fetched before.
+        let sizes = random.pick(&[[6, 9], [40_000, 9], [6, 40_000], [40_000, 40_000]]);
+        let [size_t, size_p] = sizes.copied().unwrap_or_default();
         let other = *random.pick(&["one.other -> end.b", "one.other -> two.back"]).expect("two");
         let program = format!(
             "app P(burst: u16 = 200) {{
@@ -281,9 +284,9 @@ fn generated_programs_agree_interpreted_and_compiled() {
             meter few packets {{ rate 30; burst 2; }}
             meter bytes_ bytes {{ rate 5000; burst burst; }}
             table t exact(a: u16, b: u8) -> (n: u64, m: u16) {{
-                writer kernel; size 6; full evict; expire 0.03;
+                writer kernel; size {size_t}; full evict; expire 0.03;
             }}
-            table p prefix(a: u32) -> (n: u16) {{ writer kernel; size 9; full evict; }}
+            table p prefix(a: u32) -> (n: u16) {{ writer kernel; size {size_p}; full evict; }}
             table q ternary(a: bool, b: u64) -> (n: u64) {{ writer kernel; size 7; expire 0.1; }}
             on expire(t) {{ s = s ^ t.n + t.b; find p(s) {{ count c by p.n; }} }}
             on tick(0.02) {{ s = s + 3; find q(s % 2 == 0, s) {{ delete q; }} }}
@@ -688,4 +691,32 @@ fn long_packets_are_compared_once_for_all_bytes() {
     assert!(counts.contains(&expected), "{expected:?}: {counts:?}");
     let listing = both.compiled.listing().expect("it is kept");
     assert!(listing.contains("cmpq $0x1d,"), "29 bytes are enough: {listing}");
+}
+
+#[test]
+fn look_ups_in_large_tables_are_prepared() {
+    let prepared = |size: u32, before: &str| {
+        let program = format!(
+            "app P {{
+                ports {{ input in; output out; output other; }}
+                counter known;
+                table t exact(a: u32) -> (n: u64) {{ writer kernel; size {size}; full evict; }}
+                on packet(in) {{
+                    var key = byte(3) * 256 + byte(2);
+                    {before}
+                    find t(key) {{ count known; t.n = t.n + 1; }} else {{ insert t(key) -> (1); }}
+                    send out;
+                }}
+            }}"
+        );
+        let packets: Vec<Vec<u8>> = (0..40).map(|at| vec![at / 2; 12]).collect();
+        let (both, kept) = run(&program, &packets);
+        assert_eq!(kept.len(), packets.len(), "{size} {before}");
+        let counts = both.compiled.app_stats("one").expect("it runs");
+        assert!(counts.contains(&("known".to_owned(), 20)), "{size} {before}: {counts:?}");
+        both.compiled.listing().expect("it is kept").contains("table.ahead")
+    };
+    assert!(prepared(40_000, ""));
+    assert!(!prepared(100, ""), "a small table is in the cache");
+    assert!(!prepared(40_000, "prepend ethernet;"), "the packet begins elsewhere");
 }

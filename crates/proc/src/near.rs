@@ -3,6 +3,8 @@
 //! A system component that answers many waiting components knows them before the first of them
 //! runs. Their blocks are prefetched together, so the cache misses overlap.
 
+use tidemill_stdx::cache;
+
 use crate::communication::Communication;
 use crate::layout::{PROCESS_SYSTEM, Process};
 use crate::machine::Worker;
@@ -19,14 +21,9 @@ const COMPONENT_LINES: usize = 4;
 /// Prefetches cache lines; a hint.
 #[inline(always)]
 pub(crate) fn prefetch<T>(block: *const T, lines: usize) {
-    #[cfg(target_arch = "x86_64")]
     for line in 0..lines {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint; the address need not even exist.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(block.cast::<i8>().wrapping_add(line * LINE)) };
+        cache::prefetch(block.cast::<u8>().wrapping_add(line * LINE));
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (block, lines);
 }
 
 impl Worker {

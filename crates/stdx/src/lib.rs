@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of loops, relations, processes or packets, and depends on no crate of the project.
 
+pub mod cache;
 pub mod calendar;
 pub mod decimal;
 pub mod frozen;

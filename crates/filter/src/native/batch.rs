@@ -11,6 +11,7 @@ use std::mem::offset_of;
 use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{CallConv, InstBuilder, IntCC, signature, types};
 use tidemill_jit::{Error, FuncId, Module};
+use tidemill_stdx::cache::prefetch;
 
 use super::flat::Usual;
 use super::step::{self, Steps};
@@ -47,11 +48,8 @@ impl<'p> Frame<'p> {
     /// Prefetches the bytes that filters read first.
     #[inline]
     pub(super) fn fetch(&self, places: [usize; 2]) {
-        #[cfg(target_arch = "x86_64")]
         for place in places {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: this reads nothing, whatever the address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.data.wrapping_add(place).cast()) };
+            prefetch(self.data.wrapping_add(place));
         }
     }
 }

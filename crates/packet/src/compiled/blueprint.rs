@@ -142,6 +142,8 @@ pub(crate) struct Helpers {
     pub prepend: usize,
     /// `(table) -> entry`: that of the key which code has put there, or 0.
     pub find: usize,
+    /// `(table, count)`: fetches what the look-ups will read that code has put there.
+    pub ahead: usize,
     /// `(table, now) -> entry`: takes the draft in; 0 if there is no room.
     pub insert: usize,
     /// `(table, entry)`: deletes it.

@@ -4,8 +4,9 @@
 //! pool itself are known to belong to it.
 
 use tidemill_jit::asm::{aligned, unaligned};
-use tidemill_jit::build::{Block, InstBuilder, IntCC, Type, Value, types};
+use tidemill_jit::build::{Block, InstBuilder, IntCC, Type, Value, Variable, types};
 
+use super::ahead::Queue;
 use super::run::{Feed, Writer, slot_of};
 use crate::kernel::Step;
 use crate::link::offsets as ring;
@@ -24,7 +25,8 @@ impl Writer<'_, '_, '_> {
         let inputs = self.blueprint.apps[self.app(0)].inputs.iter();
         let links: Vec<(usize, usize)> =
             inputs.enumerate().filter_map(|(input, link)| Some((input, (*link)?))).collect();
-        let [at, end, from, which] = [(); 4].map(|()| self.zero());
+        let [at, end, last, from, which] = [(); 5].map(|()| self.zero());
+        let begin = self.body.create_block();
         let setups: Vec<Block> = links.iter().map(|_| self.body.create_block()).collect();
         self.body.ins().jump(setups[0], &[]);
         for (number, (&(input, link), &setup)) in links.iter().zip(&setups).enumerate() {
@@ -41,18 +43,27 @@ impl Writer<'_, '_, '_> {
             let input = self.body.ins().iconst(types::I64, input as i64);
             self.body.def_var(self.input, input);
             for (variable, value) in
-                [(self.taken, taken), (at, read), (end, write), (from, base), (which, number)]
+                [(self.taken, taken), (at, read), (last, write), (from, base), (which, number)]
             {
                 self.body.def_var(variable, value);
             }
-            self.body.ins().jump(self.next, &[]);
+            self.body.ins().jump(begin, &[]);
         }
+        self.body.switch_to_block(begin);
+        self.look_ahead(Queue { at, end, last, from });
         let (take, over) = (self.body.create_block(), self.body.create_block());
         self.body.switch_to_block(self.next);
-        let (index, last) = (self.body.use_var(at), self.body.use_var(end));
-        let is_over = self.body.ins().icmp(IntCC::Equal, index, last);
+        let (index, stop) = (self.body.use_var(at), self.body.use_var(end));
+        let is_over = self.body.ins().icmp(IntCC::Equal, index, stop);
         self.body.ins().brif(is_over, over, &[], take, &[]);
         self.body.switch_to_block(over);
+        if self.looks_ahead() {
+            let (all, more) = (self.body.create_block(), begin);
+            let last = self.body.use_var(last);
+            let is_all = self.body.ins().icmp(IntCC::Equal, index, last);
+            self.body.ins().brif(is_all, all, &[], more, &[]);
+            self.body.switch_to_block(all);
+        }
         for (number, &setup) in setups.iter().enumerate().skip(1) {
             let current = self.body.use_var(which);
             let is_it = self.body.ins().icmp_imm_u(IntCC::Equal, current, number as i64 - 1);
@@ -62,15 +73,20 @@ impl Writer<'_, '_, '_> {
         }
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(take);
-        let base = self.body.use_var(from);
+        self.take_from(from, at);
+        let entry = self.places[0].entry;
+        self.body.ins().jump(entry, &[]);
+    }
+
+    /// The next packet of a ring becomes the packet, and its index grows.
+    pub(super) fn take_from(&mut self, ring: Variable, at: Variable) {
+        let (base, index) = (self.body.use_var(ring), self.body.use_var(at));
         let slot = slot_of(self.body, base, index);
         let packet = self.body.ins().load(types::I64, aligned(), slot, ring::SLOTS as i32);
         let index = self.body.ins().iadd_imm_u(index, 1);
         self.body.def_var(at, index);
         self.body.def_var(self.buffer, packet);
         self.look();
-        let entry = self.places[0].entry;
-        self.body.ins().jump(entry, &[]);
     }
 
     /// The loop of a source: makes `count` packets.

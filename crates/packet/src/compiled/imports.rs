@@ -21,6 +21,7 @@ pub(super) struct Imports {
     pub sum: FuncId,
     pub prepend: FuncId,
     pub find: FuncId,
+    pub ahead: FuncId,
     pub insert: FuncId,
     pub delete: FuncId,
 }
@@ -49,6 +50,7 @@ impl Imports {
             sum: import("bytes.sum", helpers.sum, &[wide, wide], &[wide]),
             prepend: import("packet.prepend", helpers.prepend, &[wide, wide], &[byte]),
             find: import("table.find", helpers.find, &[wide], &[wide]),
+            ahead: import("table.ahead", helpers.ahead, &[wide, wide], &[]),
             insert: import("table.insert", helpers.insert, &[wide, wide], &[wide]),
             delete: import("table.delete", helpers.delete, &[wide, wide], &[]),
         }

@@ -17,16 +17,16 @@ use crate::kernel::{
 use crate::packet::{BYTES_MAX, offsets as buffer};
 
 /// A kernel while it is written.
-struct Scope<'p> {
+pub(super) struct Scope<'p> {
     /// In the run.
-    at: usize,
-    kernel: &'p Kernel,
+    pub at: usize,
+    pub kernel: &'p Kernel,
     /// Where its words are.
     words: usize,
     values: Vec<Option<Number>>,
     bounds: Bounds,
     /// Drop the packet, by reason; made when they are needed.
-    drops: Vec<Option<Code>>,
+    pub drops: Vec<Option<Code>>,
     /// Values of words that need not be counted.
     linear: Vec<Value>,
     /// The number of edges to each block, and the facts there if it is one.
@@ -35,6 +35,10 @@ struct Scope<'p> {
 }
 
 impl Scope<'_> {
+    pub fn set(&mut self, value: Value, number: Number) {
+        self.values[value.raw() as usize] = Some(number);
+    }
+
     /// Whether a value is but part of a count that follows from the number of packets.
     fn is_linear(&self, value: Value) -> bool {
         self.linear.contains(&value)
@@ -46,13 +50,13 @@ impl Scope<'_> {
         Operands { numbers, known: self.bounds.constant(b), bounds }
     }
 
-    fn get(&self, value: Value) -> Number {
+    pub fn get(&self, value: Value) -> Number {
         self.values[value.raw() as usize].expect("a verified kernel sets a value before it is used")
     }
 }
 
 /// The end of a block, where a branch may be known to go to the first.
-fn end_of(end: End, always: bool) -> End {
+pub(super) fn end_of(end: End, always: bool) -> End {
     match end {
         End::If(_, yes, _) if always => End::Jump(yes),
         end => end,
@@ -60,22 +64,35 @@ fn end_of(end: End, always: bool) -> End {
 }
 
 impl<'p> Writer<'_, '_, 'p> {
+    /// Kernel `at` of the run before anything of it is written.
+    pub(super) fn scope(&self, at: usize) -> Scope<'p> {
+        let (kernel, words) = self.kernel(at);
+        Scope {
+            at,
+            kernel,
+            words,
+            values: vec![None; kernel.values as usize],
+            bounds: Bounds::of(kernel),
+            drops: vec![None; kernel.reasons.len()],
+            linear: Vec::new(),
+            ways: IdVec::new(),
+            known: kernel.blocks.iter().map(|_| None).collect(),
+        }
+    }
+
     /// Writes kernel `at` of the run from the current block on, with the facts of its flow.
     pub(super) fn steps(&mut self, at: usize, flow: FlowFacts) {
         let FlowFacts { blocks: facts, always, .. } = flow;
-        let (kernel, words): (&'p Kernel, usize) = self.kernel(at);
-        let values = vec![None; kernel.values as usize];
-        let drops = vec![None; kernel.reasons.len()];
+        let mut scope = self.scope(at);
+        let Scope { kernel, words, .. } = scope;
         let mut ways: IdVec<BlockId, usize> = kernel.blocks.iter().map(|_| 0).collect();
         for (id, block) in kernel.blocks.iter_enumerated() {
             if facts[id].is_some() {
                 end_of(block.end, always[id]).targets().for_each(|to| ways[to] += 1);
             }
         }
-        let known = kernel.blocks.iter().map(|_| None).collect();
-        let linear = self.places[at].linear.iter().flat_map(|linear| linear.values).collect();
-        let bounds = Bounds::of(kernel);
-        let mut scope = Scope { at, kernel, words, values, bounds, drops, linear, ways, known };
+        scope.linear = self.places[at].linear.iter().flat_map(|linear| linear.values).collect();
+        scope.ways = ways;
         let blocks: IdVec<BlockId, Code> =
             kernel.blocks.iter().map(|_| self.body.create_block()).collect();
         scope.known[BlockId::new(0)] = Some(std::mem::take(&mut self.known));
@@ -168,7 +185,7 @@ impl<'p> Writer<'_, '_, 'p> {
             Step::SetWord(_, value) if scope.is_linear(value) => {}
             Step::Let(value, expr) => {
                 let number = self.expr(scope, expr);
-                scope.values[value.raw() as usize] = Some(number);
+                scope.set(value, number);
             }
             Step::SetWord(word, value) => match self.places[scope.at].words[word as usize] {
                 Some(register) => self.body.def_var(register, scope.get(value)),
@@ -234,7 +251,7 @@ impl<'p> Writer<'_, '_, 'p> {
     }
 
     /// Drops the packet unless its bytes reach so far.
-    fn need(&mut self, scope: &mut Scope<'_>, place: Address, reason: u32) {
+    pub(super) fn need(&mut self, scope: &mut Scope<'_>, place: Address, reason: u32) {
         let length = self.body.use_var(self.length);
         let offset = self.body.ins().iconst(types::I64, i64::from(place.offset));
         let good = match place.base {
@@ -371,7 +388,7 @@ impl<'p> Writer<'_, '_, 'p> {
         }
     }
 
-    fn expr(&mut self, scope: &Scope<'_>, expr: Expr) -> Number {
+    pub(super) fn expr(&mut self, scope: &Scope<'_>, expr: Expr) -> Number {
         match expr {
             Expr::Const(number) => self.body.ins().iconst(types::I64, number.cast_signed()),
             Expr::Length => self.body.use_var(self.length),

@@ -29,6 +29,7 @@
 //! | `chain` | which kernels make a run |
 //! | `run` | runs of kernels: what happens to each packet, and its counters |
 //! | `feed` | the sources and ends of its packets: links, the pool |
+//! | `ahead` | look-ups of packets that wait, before the first is taken |
 //! | `kernel` | the steps of one kernel |
 //! | `versions` | a kernel for packets that are long enough, and for others |
 //! | `arithmetic` | operations on two numbers |
@@ -41,6 +42,7 @@
 //! It knows addresses, and nothing of the engine that they belong to: a [`Blueprint`] is plain
 //! data, which may be compiled on another thread.
 
+mod ahead;
 mod arithmetic;
 mod blueprint;
 mod breath;

@@ -547,7 +547,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         ends.filter(|&end| end == End::Emit(output) || end == End::EmitAll).count()
     }
 
-    fn link_of(&self, at: usize, output: u32) -> Option<usize> {
+    pub fn link_of(&self, at: usize, output: u32) -> Option<usize> {
         self.blueprint.apps[self.app(at)].outputs.get(output as usize).copied().flatten()
     }
 

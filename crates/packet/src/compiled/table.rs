@@ -107,7 +107,7 @@ impl Writer<'_, '_, '_> {
     }
 
     /// As [`Secret::word`](tidemill_stdx::keyed::Secret::word) and `combine` of the further words.
-    fn hash(&mut self, secret: [u64; 3], key: &[Value]) -> Value {
+    pub(super) fn hash(&mut self, secret: [u64; 3], key: &[Value]) -> Value {
         let [offset, word_factor, step_factor] = secret.map(u64::cast_signed);
         let mut hash = None;
         for &word in key {

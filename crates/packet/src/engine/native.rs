@@ -315,6 +315,7 @@ fn helpers() -> Helpers {
         sum: sum as *const () as usize,
         prepend: prepend as *const () as usize,
         find: find as *const () as usize,
+        ahead: ahead as *const () as usize,
         insert: insert as *const () as usize,
         delete: delete as *const () as usize,
     }
@@ -421,6 +422,12 @@ unsafe extern "C" fn prepend(buffer: NonNull<Buffer>, bytes: u64) -> u8 {
 unsafe extern "C" fn find(table: NonNull<Table>) -> u64 {
     // SAFETY: code calls this with a table of a kernel of its graph.
     unsafe { table.as_ref() }.find_query().into()
+}
+
+/// Fetches what the look-ups in a table will read that code has put there.
+unsafe extern "C" fn ahead(table: NonNull<Table>, count: u64) {
+    // SAFETY: as for `find`.
+    unsafe { table.as_ref() }.prefetch(count as usize);
 }
 
 /// Takes the draft of a table in; 0: there was no room.

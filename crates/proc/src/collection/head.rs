@@ -9,6 +9,8 @@
 //! 15 places freed      16 removed nodes  17 first node of a skip list that is freed
 //! ```
 
+use tidemill_stdx::cache;
+
 use super::address::{at, word_of};
 use super::key::{Form, Seed};
 use crate::handle::Words;
@@ -36,14 +38,7 @@ const SIZE: usize = 8 * 18;
 /// Prefetches the memory at an address that is needed soon.
 #[inline]
 pub(super) fn prefetch(words: Words) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint, which no address makes fail.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(words.0.cast()) };
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = words;
+    cache::prefetch(words.0);
 }
 
 /// A table: its first chunk, and how many there are, as a power of 2.

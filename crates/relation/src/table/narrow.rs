@@ -3,6 +3,7 @@
 
 use std::mem::discriminant;
 
+use tidemill_stdx::cache::prefetch_item;
 use tidemill_stdx::keyed::Secret;
 
 use super::access::{Access, Visible};
@@ -10,7 +11,7 @@ use super::chain;
 use super::column::Repr;
 use super::pairs::KnownPairs;
 use super::row::RowId;
-use super::rowset::{self, AHEAD};
+use super::rowset::AHEAD;
 use super::spec::Key;
 use super::state::{Column, Table};
 use crate::value::{Type, Value};
@@ -249,7 +250,7 @@ impl Table {
             }
             for &hash in &hashes[..count] {
                 if let Some(row) = self.primary.guess(hash) {
-                    rowset::prefetch(self.words.get(row as usize * stride));
+                    prefetch_item(&self.words, row as usize * stride);
                 }
             }
             for (row, &hash) in block.chunks_exact(stride).zip(&hashes) {

@@ -17,7 +17,7 @@
 //! **Invariant:** a bit of the matrix is set just if the table has the row, and then it is live.
 //! A pair outside of the matrix may be in the table or not.
 
-use super::rowset::prefetch;
+use tidemill_stdx::cache::prefetch;
 
 /// Bits of a block, and the words that have them.
 const BLOCK_BITS: u32 = 512;
@@ -150,7 +150,9 @@ impl Pairs {
             {
                 let flat =
                     || matrix.blocks.get(place).map(|block| &block[(b % BLOCK_BITS / 32) as usize]);
-                prefetch(matrix.index.get(place).or_else(flat));
+                if let Some(word) = matrix.index.get(place).or_else(flat) {
+                    prefetch(word);
+                }
             }
             match matrix.set(pair[0], pair[1]) {
                 Some(true) => continue,

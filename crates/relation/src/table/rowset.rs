@@ -11,6 +11,8 @@
 //! The table stores no hashes: to grow it, the caller enters all rows anew ([`RowSet::restart`]),
 //! best in their order, which reads them sequentially.
 
+use tidemill_stdx::cache::prefetch_item;
+
 /// Rows that are hashed and prefetched ahead of the first that is entered: enough to hide the
 /// latency of memory.
 pub(super) const AHEAD: usize = 32;
@@ -190,7 +192,7 @@ impl RowSet {
     /// Begins to load what a probe for `hash` reads first.
     #[inline]
     pub(super) fn prefetch(&self, hash: u64) {
-        prefetch(self.slots.get(self.home(hash)));
+        prefetch_item(&self.slots, self.home(hash));
     }
 
     /// The most slots that a probe may pass: those between two empty ones.
@@ -202,19 +204,6 @@ impl RowSet {
     pub(super) fn bytes(&self) -> usize {
         self.slots.capacity() * size_of::<u32>()
     }
-}
-
-/// Begins to load a word, if there is one.
-#[inline]
-pub(super) fn prefetch(word: Option<&u32>) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(word) = word {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch has no effect but on caches, and the address is that of a word.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast()) }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = word;
 }
 
 #[cfg(test)]

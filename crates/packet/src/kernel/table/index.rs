@@ -9,6 +9,8 @@
 
 use std::cell::Cell;
 
+use tidemill_stdx::cache::prefetch_item;
+
 use super::zeros::zeros;
 
 pub(super) struct Index {
@@ -37,6 +39,11 @@ impl Index {
 
     fn home(&self, hash: u64) -> usize {
         hash as usize & self.mask()
+    }
+
+    /// Fetches where the look-up of a hash begins.
+    pub fn prefetch(&self, hash: u64) {
+        prefetch_item(&self.slots, self.home(hash));
     }
 
     /// The entry of a hash for which `is_it` holds; 0: there is none.

@@ -13,6 +13,8 @@
 
 use std::cell::Cell;
 
+use tidemill_stdx::cache::prefetch_item;
+
 use super::spec::{TableKind, TableSpec, low_bits};
 use super::zeros::zeros;
 
@@ -203,8 +205,38 @@ impl Lpm {
     }
 }
 
+impl Lpm {
+    /// Fetches what look-ups of keys will read, step by step for all of them; `entry` fetches an
+    /// entry, or none. A key becomes `slot << 32 | key`. Where a way ends is not predicted, so none
+    /// ends early: a slot without a child is read again.
+    pub fn prefetch(&self, keys: &[Cell<u64>], entry: impl Fn(u32)) {
+        let mut left = self.steps.bits - self.steps.root_bits;
+        for key in keys {
+            let bits = key.get() & low_bits(self.steps.bits);
+            self.prefetch_slot(key, bits >> left, bits);
+        }
+        for _ in 0..self.steps.nodes() {
+            left -= NODE_BITS;
+            for key in keys {
+                let (at, bits) = (key.get() >> 32, key.get() & u64::from(u32::MAX));
+                let slot = self.slots[at as usize].get();
+                let child = u64::from(slot & !CHILD) + (bits >> left & (NODE as u64 - 1));
+                self.prefetch_slot(key, if slot & CHILD == 0 { at } else { child }, bits);
+            }
+        }
+        keys.iter().for_each(|key| entry(self.slots[(key.get() >> 32) as usize].get()));
+    }
+
+    fn prefetch_slot(&self, key: &Cell<u64>, slot: u64, bits: u64) {
+        prefetch_item(&self.slots, slot as usize);
+        key.set(slot << 32 | bits);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use tidemill_stdx::rng::Rng;
 
     use super::super::spec::{Column, Meaning, TableWriter, WhenFull};
@@ -282,6 +314,30 @@ mod tests {
             }
             // Entries are removed in any order, so some are not replaced by what covers them.
             assert_eq!(trie.free.len(), trie.prefixes.len(), "{bits}: no node is left");
+        }
+    }
+
+    #[test]
+    fn what_is_fetched_is_what_look_ups_find() {
+        let mut rng = Rng::new(9);
+        for bits in [8, 16, 17, 25, 32] {
+            let mut trie = Lpm::of(&spec(bits, 100)).expect("it has one");
+            let all = low_bits(bits) as u32;
+            for entry in 1..100 {
+                let length = rng.below(u64::from(bits) + 1) as u32;
+                let key = rng.next_u64() as u32 & all & !(u64::from(all) >> length) as u32;
+                trie.add(Prefix { key, bits: length }, entry);
+            }
+            let keys: Vec<u64> = (0..1000).map(|_| rng.next_u64()).collect();
+            let cells: Vec<Cell<u64>> = keys.iter().copied().map(Cell::new).collect();
+            let mut found: Vec<u32> =
+                keys.iter().map(|&key| find(&trie, key as u32 & all)).collect();
+            let fetched = RefCell::new(Vec::new());
+            trie.prefetch(&cells, |entry| fetched.borrow_mut().push(entry));
+            let mut fetched = fetched.into_inner();
+            found.sort_unstable();
+            fetched.sort_unstable();
+            assert_eq!(fetched, found, "{bits}");
         }
     }
 

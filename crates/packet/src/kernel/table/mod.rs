@@ -20,11 +20,13 @@
 //! | `follow` | recording changes of the table for it |
 //! | `row` | an entry as its columns |
 //! | `zeros` | memory that is allocated at the beginning |
+//! | `ahead` | memory that is fetched before look-ups |
 //! | `age` | the oldest entry; a timer wheel for expired ones |
 //!
 //! It reads no clock: the time is an argument.
 
 mod age;
+mod ahead;
 mod follow;
 mod index;
 mod lpm;
@@ -57,6 +59,12 @@ const PASSED_MAX: usize = 16;
 /// Words of a draft at most.
 const DRAFT_WORDS_MAX: usize = 2 * KEY_WORDS_MAX + 1 + VALUES_MAX;
 
+/// Memory of tables that stays in the nearest caches anyhow.
+const NEAR_BYTES: usize = 256 << 10;
+
+/// Look-ups that are prepared at once: the lines that they read stay in the nearest cache.
+pub(crate) const AHEAD_MAX: usize = 64;
+
 /// Counts of changes of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct TableCounts {
@@ -85,6 +93,8 @@ pub(crate) struct TableAddresses {
     pub trie: Option<usize>,
     pub query: usize,
     pub draft: usize,
+    /// What [`Table::prefetch`] reads; nothing if it is not worth it.
+    pub ahead: Option<usize>,
     /// See [`Secret::words`].
     pub secret: [u64; 3],
 }
@@ -99,6 +109,8 @@ pub struct Table {
     /// The key that code looks up.
     query: [Cell<u64>; KEY_WORDS_MAX],
     draft: [Cell<u64>; DRAFT_WORDS_MAX],
+    /// What code will look up.
+    ahead: Box<[Cell<u64>]>,
     books: RefCell<Books>,
 }
 
@@ -155,6 +167,14 @@ struct Priority {
     order: u64,
 }
 
+/// How many look-ups in a table are prepared at once; 0: it is not worth it.
+fn look_ups_ahead(spec: &TableSpec) -> usize {
+    let is_read_by_code = spec.kind == TableKind::Exact || Steps::of(spec).is_some();
+    // An entry, and two slots of the index.
+    let bytes = spec.size as usize * (EntryLayout::of(spec).words + 2) * 8;
+    if is_read_by_code && bytes > NEAR_BYTES { AHEAD_MAX } else { 0 }
+}
+
 impl Table {
     /// An empty table; the declaration has been verified.
     pub fn new(spec: TableSpec, secret: Secret) -> Table {
@@ -178,6 +198,7 @@ impl Table {
             entries: zeros((spec.size as usize + 1) * layout.words),
             query: [const { Cell::new(0) }; KEY_WORDS_MAX],
             draft: [const { Cell::new(0) }; DRAFT_WORDS_MAX],
+            ahead: zeros(look_ups_ahead(&spec)),
             books: RefCell::new(books),
             spec,
         }
@@ -202,6 +223,7 @@ impl Table {
             trie: self.books.borrow().trie.as_ref().map(Lpm::address),
             query: self.query.as_ptr().expose_provenance(),
             draft: self.draft.as_ptr().expose_provenance(),
+            ahead: (!self.ahead.is_empty()).then(|| self.ahead.as_ptr().expose_provenance()),
             secret: self.secret.words(),
         }
     }

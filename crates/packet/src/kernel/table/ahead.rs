@@ -2,8 +2,8 @@
 //!
 //! Generated code computes what packets on a link will be looked up by, before it takes the first
 //! of them (see `compiled::ahead`): hashes of keys, or keys of a trie. What all of them read is
-//! then fetched at the same time, step by step: slots of the index, then entries. Only caches change,
-//! so a key that is looked up by in the end may be another.
+//! then fetched at the same time, step by step: slots of the index, then entries. Only caches
+//! change, so a key that is looked up by in the end may be another.
 
 use std::cell::Cell;
 

@@ -35,6 +35,7 @@
 //! | ways | [`tee`], [`join`], [`split`], [`repeater`], [`sample`], [`pcap_tap`], [`matching`] |
 //! | any packets | [`filter`], [`truncate`], [`rate_limiter`], [`mark`] |
 //! | Ethernet | [`vlan`], [`vlan_mux`], [`learning_bridge`], [`flooding_bridge`] |
+//! | flows | [`flow_export`] |
 //! | IPv4 | [`arp`], [`icmp_echo`], [`fragment`], [`reassemble`], [`nat44`] |
 //!
 //! [`capture`] reads and writes captures, [`net`] knows headers, and [`frame`] writes frames as
@@ -46,6 +47,7 @@ pub mod capture;
 mod code;
 pub mod filter;
 pub mod flooding_bridge;
+pub mod flow_export;
 pub mod fragment;
 pub mod frame;
 pub mod generator;
@@ -83,6 +85,7 @@ pub fn catalogue() -> Catalogue {
         arp::Arp::declaration(),
         filter::Filter::declaration(),
         flooding_bridge::FloodingBridge::declaration(),
+        flow_export::FlowExport::declaration(),
         fragment::Fragment::declaration(),
         generator::Generator::declaration(),
         icmp_echo::IcmpEcho::declaration(),

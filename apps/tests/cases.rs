@@ -121,6 +121,7 @@ fn run_graph(text: &str, kind: EngineKind) -> Vec<(String, u64)> {
     events.run(&mut world);
     let engine = &mut world.0.engine;
     assert_eq!(engine.take_notes(), [], "no app fails");
+    engine.flush();
     let mut counts = engine.app_stats("app").expect("the app is there");
     counts.sort();
     engine.configure(tidemill_packet::graph::Graph::new()).expect("all apps can go");

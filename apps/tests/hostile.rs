@@ -10,9 +10,10 @@ use tidemill_packet::packet::BYTES_MAX;
 use tidemill_stdx::rng::Rng;
 
 /// Configs for the types that need one.
-const CONFIGS: [(&str, &str); 12] = [
+const CONFIGS: [(&str, &str); 13] = [
     ("Arp", "{ mac: \"02:00:00:00:00:02\", address: \"10.0.0.2\", gateway: \"10.0.0.1\" }"),
     ("Filter", "{ expr: \"tcp port 80 or vlan 42 and ip[6:2] & 0x1fff = 0\" }"),
+    ("FlowExport", "{ collector: \"10.0.0.9\", address: \"10.0.0.8\", flows: 50 }"),
     ("Fragment", "{ mtu: 576 }"),
     ("IcmpEcho", "{ address: \"10.0.0.99\" }"),
     ("Mark", "{ mark: 7 }"),

@@ -3,6 +3,7 @@
 mod cases;
 mod common;
 mod devices;
+mod flow_export;
 mod hostile;
 mod load;
 mod oracles;

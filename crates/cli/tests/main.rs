@@ -15,6 +15,7 @@ mod files;
 mod fleet;
 mod flood;
 mod flow;
+mod flow_export;
 mod flows;
 mod folders;
 mod graphs;

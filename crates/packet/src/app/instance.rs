@@ -15,7 +15,7 @@ use super::bell::Bell;
 use super::config::Config;
 use super::fault::Fault;
 use super::io::{Io, Ports};
-use super::progress::Reconfigured;
+use super::progress::{Flushed, Reconfigured};
 use crate::kernel::Running;
 
 /// The result of an entry point; the numbers are what generated code sees.
@@ -66,6 +66,7 @@ pub(super) trait Erased {
     fn can_take(&self, config: &Config) -> Result<(), Fault>;
     fn reconfigure(&mut self, config: &Config) -> Reconfigured;
     fn report(&self) -> Vec<(&'static str, u64)>;
+    fn flush(&mut self, io: &mut Io) -> Result<Flushed, Fault>;
     fn stop(&mut self, io: &mut Io);
     fn tick_every(&self) -> Option<Duration>;
     fn descriptor(&self) -> Option<RawFd>;
@@ -123,6 +124,11 @@ impl Instance {
 
     pub(crate) fn report(&self) -> Result<Vec<(&'static str, u64)>, Fault> {
         contained(|| self.seat().report())
+    }
+
+    pub(crate) fn flush(&mut self, io: &mut Io) -> Result<Flushed, Fault> {
+        io.begin();
+        contained(|| self.seat_mut().flush(io)).flatten()
     }
 
     pub(crate) fn stop(&mut self, io: &mut Io) -> Result<(), Fault> {

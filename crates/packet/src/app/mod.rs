@@ -85,7 +85,7 @@ pub(crate) use instance::{Status, contained};
 pub(crate) use io::{Common, Input, Output, UNLINKED};
 pub use io::{Io, Ports, Start};
 pub use mac::{Mac, NoMac};
-pub use progress::{Progress, Reconfigured};
+pub use progress::{Flushed, Progress, Reconfigured};
 pub use seat::{construct, validate_config};
 pub use setting::{BadValue, Setting};
 
@@ -171,7 +171,19 @@ pub trait App: Declared {
         Vec::new()
     }
 
-    /// Ends in order: flushes, closes connections. Not called after a fault.
+    /// Sends what it has held back, as the run or the app is about to end: as much as its links
+    /// have room for. Until that is all, it is called again, and the apps behind it take packets
+    /// in between. It may go on afterwards.
+    ///
+    /// # Errors
+    /// Why the app cannot continue.
+    fn flush(&mut self, io: &mut Io) -> Result<Flushed, Fault> {
+        let _ = io;
+        Ok(Flushed::All)
+    }
+
+    /// Ends in order: closes connections. Not called after a fault. Packets that it sends arrive
+    /// nowhere: see [`App::flush`].
     fn stop(&mut self, io: &mut Io) {
         let _ = io;
     }

@@ -15,6 +15,15 @@ pub enum Progress {
     Done,
 }
 
+/// Whether an app has sent all that it held back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flushed {
+    /// It has.
+    All,
+    /// There is more than its links had room for.
+    Partly,
+}
+
 /// What became of a new config.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reconfigured {

@@ -13,7 +13,7 @@ use super::declaration::Settings;
 use super::fault::{ConfigError, Fault};
 use super::instance::{Erased, Instance, Status, contained};
 use super::io::{Io, Ports, Start};
-use super::progress::{Progress, Reconfigured};
+use super::progress::{Flushed, Progress, Reconfigured};
 use crate::kernel::Running;
 
 /// Calls a method, with what stops panics around it.
@@ -131,6 +131,10 @@ impl<T: App> Erased for Seat<T> {
 
     fn report(&self) -> Vec<(&'static str, u64)> {
         self.app().report()
+    }
+
+    fn flush(&mut self, io: &mut Io) -> Result<Flushed, Fault> {
+        self.app_mut().flush(io)
     }
 
     fn stop(&mut self, io: &mut Io) {

@@ -1,7 +1,7 @@
 //! Types that a config key may have.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Mac, Value};
 
@@ -168,6 +168,7 @@ macro_rules! parsed {
 
 parsed! {
     Ipv4Addr "an IPv4 address" "10.0.0.1",
+    IpAddr "an IP address" "10.0.0.1",
     Ipv6Addr "an IPv6 address" "fe80::1",
     Mac "an Ethernet address" "02:00:00:00:00:01",
 }

@@ -150,7 +150,7 @@ impl Engine {
 
     /// Lets every app push that has packets waiting; returns whether there was any. Checks the
     /// links themselves, and no flag: flags and code are compared with it.
-    fn push(&mut self) -> bool {
+    pub(super) fn push(&mut self) -> bool {
         let mut moved = false;
         for at in 0..self.order.len() {
             let index = self.order[at];

@@ -106,6 +106,7 @@ impl Engine {
     pub(super) fn apply(&mut self, plan: Plan, code: Option<Native>) -> Changes {
         let Plan { graph, fates, ios, links, shape } = plan;
         let mut changes = Changes::default();
+        self.flush_ending(&fates);
         let old = std::mem::replace(&mut self.graph, graph);
         self.detach();
         self.change_links(&old, links, &mut changes);
@@ -159,6 +160,20 @@ impl Engine {
     /// The tables of an app, for the one that takes its place. Both have them until that begins.
     fn tables_of(&self, app: Option<usize>) -> Vec<Rc<Table>> {
         app.map_or_else(Vec::new, |at| self.slots[at].tables().to_vec())
+    }
+
+    /// Lets apps that end send what they hold back, while their links are there.
+    fn flush_ending(&mut self, fates: &[Fate]) {
+        for at in 0..self.order.len() {
+            let index = self.order[at];
+            let goes_on = |fate: &Fate| match *fate {
+                Fate::Keep(place) | Fate::Offer(place) => place == index,
+                Fate::Begin(..) => false,
+            };
+            if !fates.iter().any(goes_on) {
+                self.flush_app(index);
+            }
+        }
     }
 
     /// Takes the rings out of all ports.

@@ -25,6 +25,7 @@
 //! | `breathe` | breaths by the loop and by the code, and what follows them |
 //! | `native` | from the graph to code, beside the running engine if requested; calls of the code |
 //! | `configure` | from one graph to the next, by difference |
+//! | `flush` | what apps hold back, sent before they end |
 //! | `plan` | a graph that is ready to run |
 //! | `notify` | which app is woken by packets on which link, bound when the graph is configured |
 //! | `supervise` | apps that failed: back-off and restart |
@@ -36,6 +37,7 @@
 
 mod breathe;
 mod configure;
+mod flush;
 mod meters;
 mod native;
 mod note;
@@ -344,9 +346,10 @@ impl Engine {
         }
     }
 
-    /// Stops all apps in order; none runs again. Packets on links are freed when the engine is
-    /// dropped.
+    /// Stops all apps in order, after they have sent what they held back; none runs again. Packets
+    /// on links are freed when the engine is dropped.
     pub fn stop(&mut self) {
+        self.flush();
         for at in 0..self.order.len() {
             let index = self.order[at];
             self.stop_app(index);

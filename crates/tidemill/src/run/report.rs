@@ -132,6 +132,7 @@ pub struct PacketsEnded {
 impl PacketsEnded {
     /// Stops an engine, and returns its result.
     pub(crate) fn of(engine: &mut Engine) -> PacketsEnded {
+        engine.flush();
         let out_of_order = engine.out_of_order();
         let graph = engine.graph().clone();
         let names = graph.links.iter().map(|link| graph.link_name(link));

@@ -2,7 +2,7 @@
 //!
 //! Entries are numbered from 1; lists are doubly linked by these numbers, and 0 ends them. A
 //! refresh only writes the time into the entry. A search for the oldest or for expired ones reads
-//! it there, and moves such an entry to its new place.
+//! it there, and moves such an entry to its new place. Apps with tables of their own use both, too.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ const BUCKETS: u64 = 256;
 const TICK_NS_MIN: u64 = 1_000_000;
 
 /// The time between two ticks of a wheel: entries expire at most this long after their time.
-pub(super) fn tick_ns(expire_ns: u64) -> u64 {
+pub fn tick_ns(expire_ns: u64) -> u64 {
     expire_ns.div_ceil(BUCKETS / 2).max(TICK_NS_MIN)
 }
 
@@ -26,7 +26,7 @@ struct Links {
 
 /// Entries in the order of insertion.
 #[derive(Default)]
-pub(super) struct Queue {
+pub struct Queue {
     links: Vec<Links>,
     first: u32,
     last: u32,
@@ -41,10 +41,17 @@ impl Queue {
         &mut self.links[at]
     }
 
+    /// Makes room for the entries 1 to `entries`.
+    pub fn reserve(&mut self, entries: usize) {
+        self.links.reserve_exact((entries + 1).saturating_sub(self.links.len()));
+    }
+
+    /// The one that was appended first.
     pub fn first(&self) -> Option<u32> {
         (self.first != 0).then_some(self.first)
     }
 
+    /// Appends an entry that is not in the list.
     pub fn append(&mut self, entry: u32) {
         let previous = std::mem::replace(&mut self.last, entry);
         *self.links(entry) = Links { previous, next: 0 };
@@ -54,6 +61,7 @@ impl Queue {
         }
     }
 
+    /// Removes an entry that is in the list.
     pub fn remove(&mut self, entry: u32) {
         let Links { previous, next } = std::mem::take(self.links(entry));
         match previous {
@@ -84,7 +92,7 @@ enum WheelState {
 }
 
 /// A timer wheel: entries by the tick at which to look whether their time is over.
-pub(super) struct Wheel {
+pub struct Wheel {
     expire_ns: u64,
     tick_ns: u64,
     /// The last tick that was processed.
@@ -100,6 +108,7 @@ pub(super) struct Wheel {
 }
 
 impl Wheel {
+    /// An empty wheel; entries expire when they have not been touched for `expire_ns`.
     pub fn new(expire_ns: u64) -> Wheel {
         Wheel {
             expire_ns,
@@ -112,11 +121,18 @@ impl Wheel {
         }
     }
 
+    /// Makes room for the entries 1 to `entries`.
+    pub fn reserve(&mut self, entries: usize) {
+        self.links.reserve_exact((entries + 1).saturating_sub(self.links.len()));
+        self.states.reserve_exact((entries + 1).saturating_sub(self.states.len()));
+    }
+
     /// The first tick at which the time of an entry is over that was touched then.
     fn due_tick(&self, touched_ns: u64) -> u64 {
         touched_ns.saturating_add(self.expire_ns).div_ceil(self.tick_ns)
     }
 
+    /// Adds an entry that was touched then.
     pub fn add(&mut self, entry: u32, touched_ns: u64) {
         let at = entry as usize;
         if self.links.len() <= at {
@@ -134,6 +150,7 @@ impl Wheel {
         self.states[at] = WheelState::Bucket(bucket);
     }
 
+    /// Removes an entry, if it is there.
     pub fn remove(&mut self, entry: u32) {
         let at = entry as usize;
         let Some(state) = self.states.get_mut(at) else { return };

@@ -5,7 +5,8 @@
 //! ```
 //! The home of a key is given by the low bits of its hash, so the slot alone says where an entry
 //! may move when another before it is removed (backward shift, no tombstones). Half of the index is
-//! always empty. Generated code probes it: see `compiled::table`.
+//! always empty. Generated code probes it: see `compiled::table`. Apps with tables of their own use
+//! it too.
 
 use std::cell::Cell;
 
@@ -13,7 +14,8 @@ use tidemill_stdx::cache::prefetch_item;
 
 use super::zeros::zeros;
 
-pub(super) struct Index {
+/// An index; see the module.
+pub struct Index {
     slots: Box<[Cell<u64>]>,
 }
 
@@ -28,12 +30,12 @@ impl Index {
         Index { slots: zeros((size as usize * 2).next_power_of_two()) }
     }
 
-    pub fn address(&self) -> usize {
+    pub(super) fn address(&self) -> usize {
         self.slots.as_ptr() as usize
     }
 
     /// One less than the number of slots, a power of two.
-    pub fn mask(&self) -> usize {
+    pub(super) fn mask(&self) -> usize {
         self.slots.len() - 1
     }
 

@@ -25,10 +25,10 @@
 //!
 //! It reads no clock: the time is an argument.
 
-mod age;
+pub mod age;
 mod ahead;
 mod follow;
-mod index;
+pub mod index;
 mod lpm;
 mod masks;
 mod observed;

@@ -6,11 +6,15 @@ use std::collections::BTreeMap;
 use crate::common::{Folder, graph_of, read};
 use tidemill_packet::engine::{Engine, EngineKind, Options};
 use tidemill_stdx::rng::Rng;
+use tidemill_support::ipfix::{Record, Session};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1000 * MS;
 /// The wall clock at time 0, in milliseconds since the epoch.
 const EPOCH_MS: u64 = 1_795_255_200_000;
+
+/// Headers of Ethernet, IPv4 and UDP before a message.
+const HEADERS: usize = 42;
 
 const FIN: u16 = 1;
 const SYN: u16 = 2;
@@ -169,94 +173,54 @@ impl Oracle {
 /// What messages contain.
 #[derive(Default)]
 struct Collector {
-    templates: BTreeMap<u16, Vec<(u16, usize)>>,
     flows: Vec<Flow>,
     /// Selector, interval and space of sampling.
     sampling: Vec<[u64; 3]>,
-    /// Messages that have templates.
-    templates_sent: usize,
-}
-
-fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
+    template_sets: usize,
 }
 
 impl Collector {
     /// Reads messages in the order in which they were sent.
     fn read(frames: &[Vec<u8>], domain: u64) -> Collector {
-        let (mut own, mut records) = (Collector::default(), 0);
+        let (mut own, mut session, mut records) = (Collector::default(), Session::default(), 0);
         for frame in frames {
             let text = tidemill_apps::frame::describe(frame);
             assert!(text.contains(" ip 192.0.2.1 > 192.0.2.9 df udp 5000 > 4739 "), "{text}");
-            let message = &frame[14 + 20 + 8..];
-            assert!(frame.len() - 14 <= 600 && number(&message[..2]) == 10, "{text}");
-            assert_eq!(number(&message[2..4]) as usize, message.len());
-            assert_eq!(number(&message[8..12]), records, "the sequence counts records");
-            assert_eq!(number(&message[12..16]), domain);
-            let mut sets = &message[16..];
-            while !sets.is_empty() {
-                let (id, length) = (number(&sets[..2]) as u16, number(&sets[2..4]) as usize);
-                let set = &sets[4..length];
-                sets = &sets[length..];
-                match id {
-                    2 => own.templates(set, 4),
-                    3 => own.templates(set, 6),
-                    _ => records += own.records(id, set),
-                }
-            }
+            assert!(frame.len() - 14 <= 600, "{text}");
+            let read = session.read(&frame[HEADERS..]);
+            let message = read.unwrap_or_else(|why| panic!("{why}: {text}"));
+            assert_eq!(message.sequence, records, "the sequence counts records");
+            assert_eq!(message.domain, domain);
+            records += message.records.len() as u64;
+            own.template_sets += message.template_sets;
+            message.records.iter().for_each(|record| own.record(record));
         }
         own.flows.sort();
         own
     }
 
-    fn templates(&mut self, mut set: &[u8], head: usize) {
-        self.templates_sent += 1;
-        while !set.is_empty() {
-            let (id, fields) = (number(&set[..2]) as u16, number(&set[2..4]) as usize);
-            let all = set[head..head + 4 * fields].chunks(4);
-            let fields: Vec<(u16, usize)> = all
-                .map(|field| (number(&field[..2]) as u16, number(&field[2..]) as usize))
-                .collect();
-            set = &set[head + 4 * fields.len()..];
-            self.templates.insert(id, fields);
+    fn record(&mut self, record: &Record) {
+        let get = |element: u16| record.number(element);
+        if record.bytes(302).is_some() {
+            return self.sampling.push([get(302), get(305), get(306)]);
         }
-    }
-
-    fn records(&mut self, id: u16, mut set: &[u8]) -> u64 {
-        let fields = self.templates.get(&id).expect("templates come first").clone();
-        let mut count = 0;
-        while !set.is_empty() {
-            let mut values: BTreeMap<u16, &[u8]> = BTreeMap::new();
-            for &(field, bytes) in &fields {
-                values.insert(field, &set[..bytes]);
-                set = &set[bytes..];
-            }
-            let get = |field: u16| values.get(&field).map_or(0, |bytes| number(bytes));
-            count += 1;
-            if fields[0].0 == 302 {
-                self.sampling.push([get(302), get(305), get(306)]);
-                continue;
-            }
-            let either = |four: u16, six: u16| {
-                values.get(&four).or(values.get(&six)).expect("an address").to_vec()
-            };
-            self.flows.push(Flow {
-                key: Key {
-                    source: either(8, 27),
-                    destination: either(12, 28),
-                    ports: [get(7) as u16, get(11) as u16],
-                    protocol: get(4) as u8,
-                    vlan: values.get(&58).map(|tag| number(tag) as u16),
-                },
-                packets: get(2),
-                bytes: get(1),
-                start_ms: get(152),
-                end_ms: get(153),
-                flags: get(6) as u16,
-                reason: get(136) as u8,
-            });
-        }
-        count
+        let either =
+            |four: u16, six: u16| record.bytes(four).or(record.bytes(six)).expect("one").to_vec();
+        self.flows.push(Flow {
+            key: Key {
+                source: either(8, 27),
+                destination: either(12, 28),
+                ports: [get(7) as u16, get(11) as u16],
+                protocol: get(4) as u8,
+                vlan: record.bytes(58).map(|_| get(58) as u16),
+            },
+            packets: get(2),
+            bytes: get(1),
+            start_ms: get(152),
+            end_ms: get(153),
+            flags: get(6) as u16,
+            reason: get(136) as u8,
+        });
     }
 }
 
@@ -383,7 +347,7 @@ fn flows_are_those_of_the_oracle() {
         assert_eq!(bench.passed(), packets, "they pass");
         assert_eq!(exported, expected.len() as u64);
         let again = bench.now_ns / (30 * S);
-        assert!(collected.templates_sent as u64 > again.min(1), "templates come again");
+        assert!(collected.template_sets as u64 > again.min(1), "templates come again");
     }
 }
 
@@ -445,7 +409,7 @@ fn another_domain_has_templates_and_a_sequence_of_its_own() {
     bench.change("domain: 2, inactive: 1");
     bench.wait(5 * S);
     let frames = bench.end();
-    let domain = |frame: &Vec<u8>| number(&frame[42 + 12..42 + 16]);
+    let domain = |frame: &Vec<u8>| frame[HEADERS + 15];
     let (first, second): (Vec<Vec<u8>>, Vec<_>) =
         frames.into_iter().partition(|frame| domain(frame) == 1);
     for (frames, domain) in [(first, 1), (second, 2)] {

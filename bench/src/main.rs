@@ -15,6 +15,7 @@ mod explore;
 mod extent;
 mod filter;
 mod floor;
+mod flows;
 mod histories;
 mod json;
 mod loops;
@@ -29,6 +30,7 @@ mod report;
 mod serial;
 mod stat;
 mod tool;
+mod traffic;
 mod trust;
 mod values;
 
@@ -57,7 +59,8 @@ struct Args {
     /// Seconds that a benchmark that can last shall last (`pores`).
     #[arg(long = "for", value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// What captures and keys are made from (`mixed`, `tables`); without it, from the time.
+    /// What captures and keys are made from (`flows`, `mixed`, `tables`); without it, from the
+    /// time.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Count instructions instead of time, by callgrind (`kernels`).
@@ -110,6 +113,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("borders", "a crossing from one engine to another, each border", borders::run),
     ("trust", "sealed datagrams, handshakes, what strangers cost", trust::run),
     ("json", "JSON into messages and out of them, bytes a second", json::run),
+    ("flows", "flow records of a capture beside softflowd, nfpcapd, argus", flows::run),
     ("mixed", "examples/flows: packets, a component per flow, rules, telemetry", mixed::run),
 ];
 
@@ -128,6 +132,11 @@ fn main() -> ExitCode {
             && bench == "mixed"
         {
             return ended(mixed::measure_in(variant, folder).map(|line| println!("{line}")));
+        }
+        if let [bench, _, folder] = rest
+            && bench == "flows"
+        {
+            return ended(flows::measure_in(folder.as_ref()).map(|line| println!("{line}")));
         }
         if let [bench, rest @ ..] = rest
             && bench == "kernels"

@@ -16,6 +16,9 @@ use super::{ETHERNET, FRAME_BYTES_MAX, RECORD_BYTES_MAX};
 /// Interfaces of a section at most.
 const INTERFACES_MAX: usize = 4096;
 
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 16;
+
 const SECTION: u32 = 0x0a0d_0d0a;
 
 /// A packet of a capture.
@@ -218,8 +221,8 @@ impl<R: Read> Reader<R> {
         let unit = if nanos { 1 } else { 1000 };
         frame.time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit;
         frame.length = length;
-        read_exact(&mut self.input, &mut self.buffer, captured as usize)?;
-        keep(frame, &self.buffer);
+        read_exact(&mut self.input, &mut frame.bytes, captured as usize)?;
+        frame.bytes.truncate(FRAME_BYTES_MAX);
         Ok(())
     }
 
@@ -400,13 +403,24 @@ fn fill<R: Read>(input: &mut R, to: &mut [u8]) -> io::Result<usize> {
 
 /// `count` bytes into the buffer; false if there is none at all.
 fn read_head<R: Read>(input: &mut R, buffer: &mut Vec<u8>, count: usize) -> Step<bool> {
-    buffer.clear();
-    // Memory grows with the bytes read, not with the claimed length.
-    match input.by_ref().take(count as u64).read_to_end(buffer) {
-        Ok(0) if count > 0 => Ok(false),
-        Ok(got) if got == count => Ok(true),
-        Ok(_) => Err(Ended::Truncated),
-        Err(error) => Err(failed(&error)),
+    // What the record before had is overwritten.
+    buffer.truncate(count);
+    let mut got = 0;
+    while got < count {
+        // Memory grows with the bytes read, not with the claimed length.
+        buffer.resize(count.min(got + PIECE).max(buffer.len()), 0);
+        match fill(input, &mut buffer[got..]) {
+            Ok(more) => got += more,
+            Err(error) => return Err(failed(&error)),
+        }
+        if got < buffer.len() {
+            break;
+        }
+    }
+    match got {
+        0 if count > 0 => Ok(false),
+        got if got == count => Ok(true),
+        _ => Err(Ended::Truncated),
     }
 }
 

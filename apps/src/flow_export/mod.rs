@@ -95,6 +95,9 @@ const S: u64 = 1_000_000_000;
 /// How long a flow that has ended waits for others, and the pause if a link is full.
 const TICK: Duration = Duration::from_millis(100);
 
+/// Flows that are sent at once at the end: their packets are in memory together.
+const FLUSHED_MAX: usize = 1000;
+
 /// See [`FlowExport::declaration`](tidemill_packet::app::Declared::declaration).
 pub struct FlowExport {
     config: FlowExportConfig,
@@ -233,8 +236,9 @@ impl App for FlowExport {
     fn flush(&mut self, io: &mut Io) -> Result<Flushed, Fault> {
         self.tick(io)?;
         let now_ns = io.now_ns();
-        while has_room(io) {
-            let Some(ended) = self.table.force(now_ns) else { break };
+        for _ in 0..FLUSHED_MAX {
+            let ended = if has_room(io) { self.table.force(now_ns) } else { None };
+            let Some(ended) = ended else { break };
             self.export(io, ended);
         }
         self.send(io);

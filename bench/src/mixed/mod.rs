@@ -1,11 +1,7 @@
 //! The program that shows the purpose of the whole, `examples/flows`, with a component for each
 //! flow: packets per CPU second, bytes per flow, and the share of each part.
 //!
-//! | part | holds |
-//! |---|---|
-//! | `capture` | captures that are made for it |
-//! | `program` | the program, and the same without some of its parts |
-//! | `peers` | collectors of flows, as distributions have them |
+//! `program` has the program, and the same without some of its parts.
 //!
 //! Captures are generated for each run, from a seed that is printed and that `--seed` repeats.
 //! Every reader must find the counts of the generator. The share of a part is the saving without
@@ -13,8 +9,6 @@
 //! Bytes per flow are the increase of memory over a capture of a hundred flows. Each run is a
 //! process of its own, except with `--small`.
 
-mod capture;
-mod peers;
 mod program;
 
 use tidemill_support::traffic::{Plan, Truth};
@@ -22,21 +16,12 @@ use tidemill_support::traffic::{Plan, Truth};
 use crate::clock::median;
 use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
-use capture::Capture;
-use peers::{PEERS, Peer};
+use crate::traffic::{CASES, Capture, Collector, Isolation, Measurement, there};
+use program::Variant;
 pub use program::measure_in;
-use program::{Isolation, Measurement, Variant};
 
 /// Its name.
 const BENCH: &str = "mixed";
-
-/// The measured captures: name, flows, maximum size of a packet.
-const CASES: [(&str, u32, u32); 4] = [
-    ("100 flows", 100, 1500),
-    ("10000 flows", 10_000, 1500),
-    ("100000 flows", 100_000, 1500),
-    ("100000 short", 100_000, 100),
-];
 
 /// Measures all of it.
 ///
@@ -48,10 +33,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let (runs, packets) = if extent.small { (1, 3000) } else { (3, 500_000) };
     let place = if extent.small { Isolation::Inside } else { Isolation::Process };
     let smaller = if extent.small { 500 } else { 1 };
-    let there = match extent.peers {
-        true => PEERS.iter().filter(|peer| is_there(peer, report)).collect(),
-        false => Vec::new(),
-    };
+    let there = there(extent, report);
     let mut base_bytes = None;
     for (number, (case, flows, bytes_max)) in (0..).zip(CASES) {
         let flows = (flows / smaller).max(10);
@@ -71,28 +53,18 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-fn is_there(peer: &Peer, report: &mut Report) -> bool {
-    match peer.is_there() {
-        Ok(()) => true,
-        Err(reason) => {
-            report.note(&format!("{}: absent: {reason}", peer.name));
-            false
-        }
-    }
-}
-
 /// The figures for one capture, with all contenders in turns.
-struct Figures<'p> {
+struct Figures {
     /// By variant, the whole program first.
     ours: Vec<Vec<Measurement>>,
-    peers: Vec<(&'p Peer, Vec<f64>)>,
+    peers: Vec<(&'static Collector, Vec<f64>)>,
 }
 
-fn measure<'p>(
+fn measure(
     capture: &Capture,
     (runs, place): (usize, Isolation),
-    peers: &[&'p Peer],
-) -> Result<Figures<'p>, String> {
+    peers: &[&'static Collector],
+) -> Result<Figures, String> {
     let mut ours = vec![Vec::new(); Variant::ALL.len()];
     let mut theirs: Vec<_> = peers.iter().map(|&peer| (peer, Vec::new())).collect();
     for _ in 0..runs {
@@ -108,7 +80,7 @@ fn measure<'p>(
     Ok(Figures { ours, peers: theirs })
 }
 
-impl Figures<'_> {
+impl Figures {
     fn cpu_s(&self, variant: usize) -> f64 {
         median(self.ours[variant].iter().map(|one| one.cpu_s).collect())
     }

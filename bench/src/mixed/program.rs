@@ -2,31 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{Listen, Prepared, RunOptions};
 use tidemill::tape::taped;
 
-use super::capture::{CAPTURE, Capture};
 use crate::measure::measured;
-use crate::tool;
-
-/// A measured run.
-#[derive(Clone, Copy, Debug)]
-pub struct Measurement {
-    pub cpu_s: f64,
-    pub peak_bytes: f64,
-}
-
-/// The process that is measured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Isolation {
-    /// In this process.
-    Inside,
-    /// A process of its own, with fresh memory.
-    Process,
-}
+use crate::traffic::{CAPTURE, Capture, Isolation, Measurement};
 
 /// The program, with one part less each time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,26 +48,14 @@ impl Variant {
     /// # Errors
     /// It does not run, or its counts differ.
     pub fn measure(self, capture: &Capture, place: Isolation) -> Result<Measurement, String> {
-        let folder = capture.folder();
-        let printed = match place {
-            Isolation::Inside => self.run(folder)?,
-            Isolation::Process => {
-                let own = std::env::current_exe().map_err(|error| error.to_string())?;
-                let mut command = Command::new(own);
-                command.args(["measure", "mixed", &self.cuts().to_string()]).arg(folder);
-                tool::stdout_of(&mut command, "the program")?
-            }
-        };
-        let mut words = printed.splitn(3, ' ');
-        let mut number = || words.next().and_then(|word| word.parse::<f64>().ok());
-        let (Some(cpu_s), Some(peak_bytes)) = (number(), number()) else {
-            return Err(format!("it says `{printed}`"));
-        };
-        let (found, made) = (words.next().unwrap_or_default().trim(), capture.truth.line());
+        let cuts = self.cuts().to_string();
+        let inside = || self.run(capture.folder());
+        let (measurement, found) = place.measure(("mixed", &cuts), capture, inside)?;
+        let made = capture.truth.line();
         if self == Variant::Whole && found != made {
             return Err(format!("it finds `{found}`, made were `{made}`"));
         }
-        Ok(Measurement { cpu_s, peak_bytes })
+        Ok(measurement)
     }
 
     /// Runs it on the capture in a folder; prints CPU seconds, bytes, and its output.

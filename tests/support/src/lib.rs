@@ -5,6 +5,7 @@
 pub mod cases;
 pub mod descriptors;
 pub mod golden;
+pub mod ipfix;
 pub mod mutate;
 pub mod traffic;
 pub mod trickle;

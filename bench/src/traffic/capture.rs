@@ -22,7 +22,7 @@ impl Capture {
     /// # Errors
     /// It cannot be written.
     pub fn make(name: &str, plan: &Plan) -> Result<Capture, String> {
-        let name = format!("tidemill-mixed-{}-{}", std::process::id(), name.replace(' ', "-"));
+        let name = format!("tidemill-traffic-{}-{}", std::process::id(), name.replace(' ', "-"));
         let folder = std::env::temp_dir().join(name);
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         fs::create_dir_all(&folder).map_err(failed)?;

@@ -9,10 +9,12 @@ use std::path::Path;
 use std::process::Command;
 
 use super::capture::Capture;
+use crate::extent::Extent;
+use crate::report::Report;
 use crate::tool;
 
 /// A collector.
-pub struct Peer {
+pub struct Collector {
     pub name: &'static str,
     /// The command; `$IN` is the capture, and output goes to the current folder.
     command: &'static str,
@@ -36,22 +38,22 @@ enum Others {
     Ignored,
 }
 
-/// All peers, with an idle time of 15 seconds for flows where that can be set.
-pub const PEERS: [Peer; 3] = [
-    Peer {
+/// All of them, with an idle time of 15 seconds for flows where that can be set.
+const COLLECTORS: [Collector; 3] = [
+    Collector {
         name: "softflowd",
         command: "softflowd -r $IN -n 127.0.0.1:9 -v 9 -d -m 200000 -t udp=15 -t tcp=15 \
                   -p pid -c none",
         count: Count::Printed("Packets processed: "),
         others: Others::Ignored,
     },
-    Peer {
+    Collector {
         name: "nfpcapd",
         command: "nfpcapd -r $IN -w . -e 300,15",
         count: Count::Printed(", Packets: "),
         others: Others::Ignored,
     },
-    Peer {
+    Collector {
         name: "argus",
         command: "argus -F /dev/null -r $IN -w argus.out",
         count: Count::Racount,
@@ -59,12 +61,25 @@ pub const PEERS: [Peer; 3] = [
     },
 ];
 
-impl Peer {
+/// The collectors that are installed, if peers are asked for; those that are missing are reported.
+pub fn there(extent: Extent, report: &mut Report) -> Vec<&'static Collector> {
+    let mut is_there = |collector: &&Collector| match collector.is_there() {
+        Ok(()) => true,
+        Err(reason) => {
+            report.note(&format!("{}: absent: {reason}", collector.name));
+            false
+        }
+    };
+    let all: &'static [Collector] = if extent.peers { &COLLECTORS } else { &[] };
+    all.iter().filter(|collector| is_there(collector)).collect()
+}
+
+impl Collector {
     /// Checks whether it is installed, and bash, which measures it.
     ///
     /// # Errors
     /// The missing program.
-    pub fn is_there(&self) -> Result<(), String> {
+    fn is_there(&self) -> Result<(), String> {
         tool::stdout_of(Command::new("bash").args(["-c", "true"]), "bash")?;
         let mut look = Command::new("bash");
         look.args(["-c", &format!("command -v {}", self.name)]);

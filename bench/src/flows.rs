@@ -1,0 +1,141 @@
+//! Flow records of a capture: `FlowExport` beside collectors of flows, as distributions have them.
+//!
+//! The graph reads a capture, counts its flows, and writes their records as IPFIX to a file. It
+//! runs through the library as `tidemill run` does, in a process of its own except with `--small`.
+//! All end flows after 15 seconds without packets; the collectors treat both directions as one flow.
+//! Captures are generated for each run, from a seed that is printed and that `--seed` repeats. The
+//! packets and bytes of all records must be those of the generator.
+//!
+//! | metric | is |
+//! |---|---|
+//! | `packets_per_cpu_s` | packets of the capture in a CPU second |
+//! | `bytes_per_flow` | the increase of memory over a capture of a hundred flows, by flow |
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{Prepared, RunOptions};
+use tidemill::tape::taped;
+use tidemill_apps::capture::{Frame, Reader};
+use tidemill_support::ipfix::Session;
+use tidemill_support::traffic::{Plan, Truth};
+
+use crate::extent::Extent;
+use crate::measure::measured;
+use crate::report::{Better, Report, Row};
+use crate::traffic::{CAPTURE, CASES, Capture, Isolation, Measurement, there};
+
+/// Its name.
+const BENCH: &str = "flows";
+
+const EXPORT: &str = "export.pcap";
+/// Headers of Ethernet, IPv4 and UDP before a message.
+const HEADERS: usize = 42;
+const ETHERNET: u64 = 14;
+
+/// Measures all of it.
+///
+/// # Errors
+/// A program does not run, or its counts differ from those of the generator.
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let seed = extent.seed_or_time();
+    report.note(&format!("captures are made with --seed {seed}"));
+    let (runs, packets) = if extent.small { (1, 3000) } else { (5, 1_000_000) };
+    let place = if extent.small { Isolation::Inside } else { Isolation::Process };
+    let smaller = if extent.small { 500 } else { 1 };
+    let collectors = there(extent, report);
+    let mut base_bytes = None;
+    for (number, (case, flows, bytes_max)) in (0..).zip(CASES) {
+        let flows = (flows / smaller).max(10);
+        let plan = Plan { seed: seed + number, flows, packets, seconds: 40, bytes_max, pauses: 10 };
+        let capture = Capture::make(case, &plan)?;
+        let failed = |what| format!("{BENCH} {case}: {what}");
+        let mut ours: Vec<Measurement> = Vec::new();
+        let mut theirs: Vec<_> =
+            collectors.iter().map(|&collector| (collector, Vec::new())).collect();
+        for _ in 0..runs {
+            ours.push(measure(&capture, place).map_err(failed)?);
+            for (collector, seconds) in &mut theirs {
+                let failed = |what| format!("{BENCH} {case}: {}: {what}", collector.name);
+                seconds.push(collector.measure(&capture).map_err(failed)?);
+            }
+        }
+        let packets = (capture.truth.packets + capture.truth.others) as f64;
+        let row = |who: &str, seconds: Vec<f64>| {
+            let rates = seconds.into_iter().map(|one| packets / one).collect();
+            Row::median(BENCH, case, who, ("packets_per_cpu_s", "1/s"), rates)
+        };
+        let mut rows = vec![row("tidemill", ours.iter().map(|one| one.cpu_s).collect())];
+        rows.extend(theirs.into_iter().map(|(collector, seconds)| row(collector.name, seconds)));
+        report.case(&rows, Better::High);
+        let peak_bytes = ours.iter().map(|one| one.peak_bytes).fold(f64::MAX, f64::min);
+        let base_bytes = *base_bytes.get_or_insert(peak_bytes);
+        if number > 0 {
+            let bytes = (peak_bytes - base_bytes) / f64::from(flows);
+            let metric = ("bytes_per_flow", "bytes");
+            report.row(&Row::median(BENCH, case, "tidemill", metric, vec![bytes]));
+        }
+    }
+    Ok(())
+}
+
+/// One run; its records must contain what the generator has made.
+fn measure(capture: &Capture, place: Isolation) -> Result<Measurement, String> {
+    let inside = || measure_in(capture.folder());
+    let (measurement, _) = place.measure((BENCH, "0"), capture, inside)?;
+    let Truth { packets, bytes, .. } = capture.truth;
+    let made = (packets, bytes - ETHERNET * packets);
+    let found = exported(&capture.folder().join(EXPORT))?;
+    match found == made {
+        true => Ok(measurement),
+        false => Err(format!("packets and bytes of its flows are {found:?}, made were {made:?}")),
+    }
+}
+
+/// Measures the graph on the capture in a folder; prints CPU seconds and bytes.
+///
+/// # Errors
+/// It does not run.
+pub fn measure_in(folder: &Path) -> Result<String, String> {
+    let path = |name: &str| folder.join(name).display().to_string();
+    let graph = format!(
+        "in :: PcapReader {{ file: {:?} }} -> meter :: FlowExport {{
+             collector: \"192.0.2.9\", address: \"192.0.2.1\", inactive: 15 }}
+         meter.export -> out :: PcapWriter {{ file: {:?} }}",
+        path(CAPTURE),
+        path(EXPORT),
+    );
+    let file = folder.join("meter.flow");
+    fs::write(&file, graph).map_err(|error| error.to_string())?;
+    let program = Program::load(&[file], &LoadOptions::default());
+    if let Some(first) = program.diagnostics.first().filter(|_| program.has_errors()) {
+        return Err(program.sources.render(first));
+    }
+    let prepared =
+        Prepared::new(program, RunOptions::default()).map_err(|error| error.to_string())?;
+    let (console, _, notes) = taped();
+    let measured = measured(|| {
+        let report = prepared.run(console).map_err(|error| error.to_string())?;
+        match report.is_well() {
+            true => Ok(0),
+            false => Err(format!("it does not end well: {}", notes.text())),
+        }
+    })?;
+    Ok(format!("{} {}", measured.cpu_s, measured.peak_bytes))
+}
+
+/// Packets and bytes of all flows of a capture of messages.
+fn exported(path: &Path) -> Result<(u64, u64), String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut reader = Reader::new(file).map_err(|error| error.to_string())?;
+    let (mut frame, mut session, mut sum) = (Frame::default(), Session::default(), (0, 0));
+    while reader.next(&mut frame).is_ok() {
+        let message = frame.bytes.get(HEADERS..).unwrap_or_default();
+        for record in session.read(message)?.records {
+            sum.0 += record.number(2);
+            sum.1 += record.number(1);
+        }
+    }
+    Ok(sum)
+}

@@ -2,9 +2,9 @@
 //!
 //! The graph reads a capture, counts its flows, and writes their records as IPFIX to a file. It
 //! runs through the library as `tidemill run` does, in a process of its own except with `--small`.
-//! All end flows after 15 seconds without packets; the collectors treat both directions as one flow.
-//! Captures are generated for each run, from a seed that is printed and that `--seed` repeats. The
-//! packets and bytes of all records must be those of the generator.
+//! All end flows after 15 seconds without packets; the collectors treat both directions as one
+//! flow. Captures are generated for each run, from a seed that is printed and that `--seed`
+//! repeats. The packets and bytes of all records must be those of the generator.
 //!
 //! | metric | is |
 //! |---|---|

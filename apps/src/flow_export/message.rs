@@ -186,7 +186,7 @@ fn record(message: &mut Vec<u8>, ended: &Ended) {
     message.push(key.protocol);
     message.extend(flow.flags.to_be_bytes());
     message.push(ended.reason as u8);
-    for number in [flow.packets, flow.bytes, flow.start_ms, flow.end_ms] {
+    for number in [flow.packets, flow.bytes, flow.start_ms, flow.end_ms()] {
         message.extend(number.to_be_bytes());
     }
     if let Some(vlan) = key.vlan() {

@@ -23,7 +23,7 @@ use tidemill_packet::app::{App, ConfigError, Fault, Flushed, Io, Mac, Reconfigur
 use tidemill_stdx::rng::Rng;
 
 use envelope::End;
-use key::NoFlow;
+use key::{NoFlow, Observed};
 use message::Head;
 use table::{EndReason, Ended, FLOWS_MAX, FlowTable, Timeouts};
 
@@ -94,6 +94,9 @@ const S: u64 = 1_000_000_000;
 
 /// How long a flow that has ended waits for others, and the pause if a link is full.
 const TICK: Duration = Duration::from_millis(100);
+
+/// Packets that are looked at before the first of them is counted.
+const BATCH: usize = 32;
 
 /// Flows that are sent at once at the end: their packets are in memory together.
 const FLUSHED_MAX: usize = 1000;
@@ -206,13 +209,34 @@ impl App for FlowExport {
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        while let Some(packet) = io.receive(0) {
-            self.observe(io, &packet);
-            if io.is_linked(OUTPUT) {
-                io.send(OUTPUT, packet);
+        loop {
+            // What all of them read is fetched before the first is counted.
+            let mut batch: [Option<(Packet, Option<(Observed, u64)>)>; BATCH] =
+                [const { None }; BATCH];
+            let mut count = 0;
+            while count < BATCH
+                && let Some(packet) = io.receive(0)
+            {
+                let observed = self.observe(&packet);
+                let hashed = observed.map(|it| (it, self.table.hash_ahead(&it.key)));
+                batch[count] = Some((packet, hashed));
+                count += 1;
+            }
+            for (_, hashed) in batch[..count].iter().flatten() {
+                hashed.iter().for_each(|(_, hash)| self.table.prefetch(*hash));
+            }
+            for (packet, hashed) in batch.iter_mut().take(count).filter_map(Option::take) {
+                if let Some((observed, hash)) = hashed {
+                    self.count(io, &packet, (&observed, hash));
+                }
+                if io.is_linked(OUTPUT) {
+                    io.send(OUTPUT, packet);
+                }
+            }
+            if count < BATCH {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     fn tick_every(&self) -> Option<Duration> {
@@ -267,20 +291,32 @@ fn has_room(io: &Io) -> bool {
 }
 
 impl FlowExport {
-    fn observe(&mut self, io: &mut Io, packet: &Packet) {
+    /// What a packet is to its flow, if it is in one and in the sample.
+    fn observe(&mut self, packet: &Packet) -> Option<Observed> {
         let observed = match key::observe(packet) {
             Ok(observed) => observed,
-            Err(NoFlow::NotIp) => return self.counts.not_ip += 1,
-            Err(NoFlow::Malformed) => return self.counts.malformed += 1,
+            Err(NoFlow::NotIp) => {
+                self.counts.not_ip += 1;
+                return None;
+            }
+            Err(NoFlow::Malformed) => {
+                self.counts.malformed += 1;
+                return None;
+            }
         };
         let sample = u64::from(self.config.sample);
         if sample > 1 && self.rng.below(sample) != 0 {
-            return self.counts.not_sampled += 1;
+            self.counts.not_sampled += 1;
+            return None;
         }
         self.counts.observed += 1;
+        Some(observed)
+    }
+
+    fn count(&mut self, io: &mut Io, packet: &Packet, observed: (&Observed, u64)) {
         let time_ns = packet.time_ns().unwrap_or_else(|| io.wall_ns());
         let time_ms = u64::try_from(time_ns).unwrap_or(0) / 1_000_000;
-        if let Some(ended) = self.table.count(&observed, io.now_ns(), time_ms) {
+        if let Some(ended) = self.table.count(observed, io.now_ns(), time_ms) {
             self.export(io, ended);
         }
     }

@@ -10,6 +10,7 @@
 
 use tidemill_packet::kernel::table::age::{Queue, Wheel};
 use tidemill_packet::kernel::table::index::Index;
+use tidemill_stdx::cache;
 use tidemill_stdx::keyed::Secret;
 
 use super::key::{FlowKey, Observed};
@@ -45,16 +46,30 @@ pub(super) struct Flow {
     pub key: FlowKey,
     pub packets: u64,
     pub bytes: u64,
-    /// The earliest and the latest packet, in milliseconds since the epoch.
+    /// The earliest packet, in milliseconds since the epoch.
     pub start_ms: u64,
-    pub end_ms: u64,
     /// When the first and the last packet arrived, in time of the event loop.
     first_ns: u64,
     last_ns: u64,
+    /// The latest packet, from the earliest on.
+    lasted_ms: u32,
     /// The control bits of TCP that any packet had.
     pub flags: u16,
     /// Its connection has ended.
     is_closing: bool,
+}
+
+impl Flow {
+    /// The latest packet, in milliseconds since the epoch.
+    pub fn end_ms(&self) -> u64 {
+        self.start_ms + u64::from(self.lasted_ms)
+    }
+
+    fn note_time(&mut self, time_ms: u64) {
+        let end_ms = self.end_ms().max(time_ms);
+        self.start_ms = self.start_ms.min(time_ms);
+        self.lasted_ms = u32::try_from(end_ms - self.start_ms).unwrap_or(u32::MAX);
+    }
 }
 
 /// A flow that has ended, and why.
@@ -136,10 +151,30 @@ impl FlowTable {
         (entry != 0).then_some(entry)
     }
 
+    /// The hash of a key, and begins to fetch where its flow is found.
+    pub fn hash_ahead(&self, key: &FlowKey) -> u64 {
+        let hash = key.hash(&self.secret);
+        self.index.prefetch(hash);
+        hash
+    }
+
+    /// Fetches the flow of a hash.
+    pub fn prefetch(&self, hash: u64) {
+        let entry = self.index.find(hash, |_| true) as usize;
+        if let Some(flow) = entry.checked_sub(1).and_then(|at| self.flows.get(at)) {
+            cache::prefetch(flow);
+            cache::prefetch(&raw const flow.flags);
+        }
+    }
+
     /// Counts a packet that arrives now and was captured then; returns the flow that this has
     /// ended: the one before it of the same key, or the oldest, for want of room.
-    pub fn count(&mut self, packet: &Observed, now_ns: u64, time_ms: u64) -> Option<Ended> {
-        let hash = packet.key.hash(&self.secret);
+    pub fn count(
+        &mut self,
+        (packet, hash): (&Observed, u64),
+        now_ns: u64,
+        time_ms: u64,
+    ) -> Option<Ended> {
         let mut ended = None;
         let mut entry = self.find(hash, &packet.key);
         if let Some(old) = entry
@@ -159,8 +194,7 @@ impl FlowTable {
         flow.bytes += packet.bytes;
         flow.flags |= packet.flags;
         flow.last_ns = now_ns;
-        flow.start_ms = flow.start_ms.min(time_ms);
-        flow.end_ms = flow.end_ms.max(time_ms);
+        flow.note_time(time_ms);
         if packet.flags & (FIN | RST) != 0 {
             self.close(entry, packet, now_ns);
         }
@@ -184,7 +218,7 @@ impl FlowTable {
             packets: 0,
             bytes: 0,
             start_ms: time_ms,
-            end_ms: time_ms,
+            lasted_ms: 0,
             first_ns: now_ns,
             last_ns: now_ns,
             flags: 0,

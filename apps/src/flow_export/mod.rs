@@ -119,6 +119,15 @@ pub struct FlowExport {
     counts: Counts,
 }
 
+/// A packet of a batch.
+struct Arrived {
+    packet: Packet,
+    /// What it is to its flow, if it is in one.
+    observed: Option<Observed>,
+    /// That of the flow's key.
+    hash: u64,
+}
+
 #[derive(Default)]
 struct Counts {
     exported: u64,
@@ -211,26 +220,25 @@ impl App for FlowExport {
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
         loop {
             // What all of them read is fetched before the first is counted.
-            let mut batch: [Option<(Packet, Option<(Observed, u64)>)>; BATCH] =
-                [const { None }; BATCH];
+            let mut batch = [const { None::<Arrived> }; BATCH];
             let mut count = 0;
             while count < BATCH
                 && let Some(packet) = io.receive(0)
             {
                 let observed = self.observe(&packet);
-                let hashed = observed.map(|it| (it, self.table.hash_ahead(&it.key)));
-                batch[count] = Some((packet, hashed));
+                let hash = observed.map_or(0, |it| self.table.hash_ahead(&it.key));
+                batch[count] = Some(Arrived { packet, observed, hash });
                 count += 1;
             }
-            for (_, hashed) in batch[..count].iter().flatten() {
-                hashed.iter().for_each(|(_, hash)| self.table.prefetch(*hash));
+            for arrived in batch[..count].iter().flatten() {
+                self.table.prefetch(arrived.hash);
             }
-            for (packet, hashed) in batch.iter_mut().take(count).filter_map(Option::take) {
-                if let Some((observed, hash)) = hashed {
-                    self.count(io, &packet, (&observed, hash));
+            for arrived in batch.iter_mut().take(count).filter_map(Option::take) {
+                if let Some(observed) = arrived.observed {
+                    self.count(io, &arrived.packet, (&observed, arrived.hash));
                 }
                 if io.is_linked(OUTPUT) {
-                    io.send(OUTPUT, packet);
+                    io.send(OUTPUT, arrived.packet);
                 }
             }
             if count < BATCH {

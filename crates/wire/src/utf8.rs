@@ -181,9 +181,10 @@ mod tests {
         let wrong = wrong.into_iter().chain([&b"\xc1\x81"[..], b"\xe0\x81\x81", b"\xe2\xc3\xa4"]);
         let wrong: Vec<&[u8]> = wrong.chain([&b"\xc3\xa4\x80"[..], b"\xf5\x80\x80\x80"]).collect();
         let parts: Vec<&[u8]> = wholes.iter().chain(&wrong).copied().collect();
-        for length in 0..90usize {
+        let (lengths, places) = if cfg!(miri) { (13, 7) } else { (1, 1) };
+        for length in (0..90usize).step_by(lengths) {
             for part in &parts {
-                for place in 0..=length {
+                for place in (0..=length).step_by(places) {
                     let mut bytes = vec![b'a'; length];
                     bytes.splice(place..place, part.iter().copied());
                     let std = std::str::from_utf8(&bytes);

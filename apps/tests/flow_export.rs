@@ -386,6 +386,22 @@ fn too_many_flows_push_out_the_oldest() {
 }
 
 #[test]
+fn more_flows_than_a_link_holds_are_exported_at_the_end() {
+    let mut bench = Bench::new(EngineKind::Compiled, "domain: 1");
+    for port in 0..12_000 {
+        let (source, destination) = (vec![10, 0, 0, 1], vec![10, 0, 0, 2]);
+        let key = Key { source, destination, ports: [port, 53], protocol: 17, vlan: None };
+        bench.send(&key.frame(0, 10));
+        if port % 500 == 0 {
+            bench.wait(MS);
+        }
+    }
+    bench.change("flows: 10, domain: 1");
+    let flows = Collector::read(&bench.end(), 1).flows;
+    assert_eq!(flows.len(), 12_000);
+}
+
+#[test]
 fn a_sample_says_its_rate() {
     let mut bench = Bench::new(EngineKind::Compiled, "sample: 10, domain: 3");
     let mut random = Rng::new(4);

@@ -3,9 +3,8 @@
 use std::net::IpAddr;
 
 use tidemill_packet::app::Mac;
-use tidemill_stdx::internet::sum;
 
-use crate::net::{TYPE_IPV4, TYPE_IPV6, checksum};
+use crate::net::{TYPE_IPV4, TYPE_IPV6, checksum, checksum_with};
 
 const UDP: u8 = 17;
 const UDP_HEADER: usize = 8;
@@ -61,13 +60,7 @@ pub(super) fn frame(from: &End, to: &End, message: &[u8]) -> Vec<u8> {
             addresses
         }
     };
-    // The pseudo header: the addresses, the length, the protocol.
-    let pseudo = sum(&addresses, u32::from(length) + u32::from(UDP));
-    let sum = match !(sum(&udp, pseudo) as u16) {
-        // 0 would mean that there is none.
-        0 => 0xFFFF,
-        sum => sum,
-    };
+    let sum = checksum_with(&addresses, UDP, &udp);
     udp[6..8].copy_from_slice(&sum.to_be_bytes());
     frame.extend(udp);
     frame

@@ -8,12 +8,10 @@
 use std::net::IpAddr;
 
 use tidemill_packet::Packet;
+use tidemill_packet::fields::Layers;
 use tidemill_stdx::keyed::Secret;
 
-use crate::net::{ETHERNET, TYPE_IPV4, TYPE_IPV6, TYPE_QINQ, TYPE_VLAN, u16_at};
-
-/// The most VLAN tags, and the most extension headers, that are skipped.
-const LAYERS_MAX: usize = 8;
+use crate::net::{TYPE_IPV4, TYPE_IPV6, u16_at};
 
 /// A VLAN tag with this number does not exist.
 const UNTAGGED: u16 = 0xFFFF;
@@ -109,101 +107,42 @@ pub(super) enum NoFlow {
 
 /// What a packet is to its flow.
 pub(super) fn observe(packet: &Packet) -> Result<Observed, NoFlow> {
-    let (frame, mut at) = (packet.bytes(), ETHERNET - 2);
-    let mut vlan = UNTAGGED;
-    for _ in 0..LAYERS_MAX {
-        let start = at + 2;
-        match u16_at(frame, at).ok_or(NoFlow::NotIp)? {
-            TYPE_VLAN | TYPE_QINQ => {
-                let tag = u16_at(frame, start).ok_or(NoFlow::Malformed)? & 0xFFF;
-                if vlan == UNTAGGED {
-                    vlan = tag;
-                }
-                at = start + 2;
-            }
-            TYPE_IPV4 => return ipv4(packet, start, vlan).ok_or(NoFlow::Malformed),
-            TYPE_IPV6 => return ipv6(packet, start, vlan).ok_or(NoFlow::Malformed),
-            _ => return Err(NoFlow::NotIp),
-        }
+    let (frame, wire_bytes) = (packet.bytes(), packet.wire_len());
+    let layers = Layers::of(frame);
+    let word = |at: usize| u16_at(frame, at).map_or(0, usize::from);
+    let (start, is_six, bytes) = match (layers.ipv4, layers.ipv6, layers.ether_type) {
+        // Without a length it is one of segments that the hardware would have cut.
+        (Some(at), ..) if word(at + 2) == 0 => (at, false, wire_bytes - at),
+        (Some(at), ..) => (at, false, word(at + 2)),
+        (_, Some(at), _) => (at, true, 40 + word(at + 4)),
+        (.., Some(TYPE_IPV4 | TYPE_IPV6)) => return Err(NoFlow::Malformed),
+        _ => return Err(NoFlow::NotIp),
+    };
+    if start + bytes > wire_bytes {
+        return Err(NoFlow::Malformed);
     }
-    Err(NoFlow::NotIp)
-}
-
-fn ipv4(packet: &Packet, start: usize, vlan: u16) -> Option<Observed> {
-    let fixed: &[u8; 20] = packet.bytes().get(start..)?.first_chunk()?;
-    let (header, total) = (usize::from(fixed[0] & 15) * 4, usize::from(u16_at(fixed, 2)?));
-    if fixed[0] >> 4 != 4 || header < 20 || total < header || start + total > packet.wire_len() {
-        return None;
-    }
-    let is_first = u16_at(fixed, 6)? & 0x1FFF == 0;
+    let (first, length) = if is_six { (8, 16) } else { (12, 4) };
     let address = |at: usize| {
         let mut address = [0; 16];
-        address[..4].copy_from_slice(&fixed[at..at + 4]);
+        let from = frame.get(at..at + length).unwrap_or_default();
+        address.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
         address
     };
     let key = FlowKey {
-        source: address(12),
-        destination: address(16),
+        source: address(start + first),
+        destination: address(start + first + length),
         source_port: 0,
         destination_port: 0,
-        vlan,
-        protocol: fixed[9],
-        is_six: false,
+        vlan: layers.vlan.map_or(UNTAGGED, |at| word(at) as u16 & 0xFFF),
+        protocol: layers.protocol.unwrap_or(0),
+        is_six,
     };
-    let payload = start + header..start + total;
-    Some(with_ports(packet, key, total, if is_first { payload } else { 0..0 }))
-}
-
-fn ipv6(packet: &Packet, start: usize, vlan: u16) -> Option<Observed> {
-    let frame = packet.bytes();
-    let fixed: &[u8; 40] = frame.get(start..)?.first_chunk()?;
-    let end = start + 40 + usize::from(u16_at(fixed, 4)?);
-    if fixed[0] >> 4 != 6 || end > packet.wire_len() {
-        return None;
-    }
-    let (mut at, mut protocol, mut is_first) = (start + 40, fixed[6], true);
-    for _ in 0..LAYERS_MAX {
-        // Options of each hop, a route, options of the destination; a fragment; authentication.
-        let Some(&[next, length]) =
-            frame.get(at..end.min(frame.len())).and_then(<[u8]>::first_chunk)
-        else {
-            break;
-        };
-        let length = match protocol {
-            0 | 43 | 60 => (usize::from(length) + 1) * 8,
-            44 => {
-                is_first &= u16_at(frame, at + 2).is_some_and(|offset| offset & 0xFFF8 == 0);
-                8
-            }
-            51 => (usize::from(length) + 2) * 4,
-            _ => break,
-        };
-        (at, protocol) = (at + length, next);
-        if !is_first {
-            break;
-        }
-    }
-    let key = FlowKey {
-        source: *fixed[8..].first_chunk()?,
-        destination: *fixed[24..].first_chunk()?,
-        source_port: 0,
-        destination_port: 0,
-        vlan,
-        protocol,
-        is_six: true,
-    };
-    Some(with_ports(packet, key, end - start, if is_first { at..end } else { 0..0 }))
+    let payload = layers.transport.and_then(|at| frame.get(at..layers.end)).unwrap_or_default();
+    Ok(with_ports(key, bytes as u64, payload))
 }
 
 /// Completes a key by what is behind the IP header, as far as it is there.
-fn with_ports(
-    packet: &Packet,
-    mut key: FlowKey,
-    bytes: usize,
-    payload: std::ops::Range<usize>,
-) -> Observed {
-    let end = payload.end.min(packet.len());
-    let payload = packet.bytes().get(payload.start..end).unwrap_or_default();
+fn with_ports(mut key: FlowKey, bytes: u64, payload: &[u8]) -> Observed {
     let word = |at: usize| u16_at(payload, at);
     match key.protocol {
         ICMP | ICMP6 => key.destination_port = word(0).unwrap_or(0),
@@ -216,5 +155,5 @@ fn with_ports(
     }
     // The 12 bits behind the length of the header.
     let flags = if key.protocol == TCP { word(12).unwrap_or(0) & 0xFFF } else { 0 };
-    Observed { key, bytes: bytes as u64, flags }
+    Observed { key, bytes, flags }
 }

@@ -274,7 +274,8 @@ impl App for FlowExport {
             self.export(io, ended);
         }
         self.send(io);
-        Ok(if self.table.len() == 0 { Flushed::All } else { Flushed::Partly })
+        let is_all = self.table.len() == 0 && self.surplus.is_empty();
+        Ok(if is_all { Flushed::All } else { Flushed::Partly })
     }
 
     fn report(&self) -> Vec<(&'static str, u64)> {

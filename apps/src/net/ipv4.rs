@@ -87,12 +87,16 @@ pub fn transport_checksum(
     protocol: u8,
     payload: &[u8],
 ) -> u16 {
-    let mut pseudo = [0; 12];
-    pseudo[..4].copy_from_slice(&source.octets());
-    pseudo[4..8].copy_from_slice(&destination.octets());
-    pseudo[9] = protocol;
-    pseudo[10..].copy_from_slice(&(payload.len() as u16).to_be_bytes());
-    match !(sum(payload, sum(&pseudo, 0)) as u16) {
+    let mut addresses = [0; 8];
+    addresses[..4].copy_from_slice(&source.octets());
+    addresses[4..].copy_from_slice(&destination.octets());
+    checksum_with(&addresses, protocol, payload)
+}
+
+/// The same with the addresses of IPv4 or IPv6 as they are in the header, source first.
+pub fn checksum_with(addresses: &[u8], protocol: u8, payload: &[u8]) -> u16 {
+    let pseudo = sum(addresses, u32::from(protocol) + payload.len() as u32);
+    match !(sum(payload, pseudo) as u16) {
         // 0 would mean that UDP has no checksum.
         0 if protocol == 17 => 0xffff,
         checksum => checksum,

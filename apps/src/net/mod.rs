@@ -6,7 +6,7 @@ mod ipv4;
 use tidemill_packet::Packet;
 pub use tidemill_packet::app::Mac;
 
-pub use ipv4::{Ipv4, Ports4, adjust, checksum, ipv4, transport_checksum};
+pub use ipv4::{Ipv4, Ports4, adjust, checksum, checksum_with, ipv4, transport_checksum};
 
 /// Ethernet types.
 pub const TYPE_IPV4: u16 = 0x0800;
@@ -16,8 +16,6 @@ pub const TYPE_IPV6: u16 = 0x86DD;
 pub const TYPE_ARP: u16 = 0x0806;
 /// Of a VLAN tag.
 pub const TYPE_VLAN: u16 = 0x8100;
-/// Of the VLAN tag of a provider.
-pub const TYPE_QINQ: u16 = 0x88A8;
 
 /// Bytes of an Ethernet header.
 pub const ETHERNET: usize = 14;

@@ -2,7 +2,7 @@
 //!
 //! Look-ups in a large table miss the caches, and the loop over packets waits for one after the
 //! other. So a run goes over the packets of a link twice, some at a time. The first time it follows
-//! each on its way to the first look-up in a large table, and leaves there what it would be looked
+//! each on its path to the first look-up in a large table, and leaves there what it would be looked
 //! up by; the table then fetches what all of these look-ups will read (`kernel::table::ahead`). The
 //! second time is the loop proper:
 //!
@@ -12,7 +12,7 @@
 //! for each of the same packets: kernel, kernel, ... kernel
 //! ```
 //! As that changes nothing but caches, it need not be right: no packet and no word is changed on
-//! the way, though what follows may read it. A way ends without a look-up where packets begin
+//! the path, though what follows may read it. A path ends without a look-up where packets begin
 //! elsewhere, as nothing is known of their bytes from there on, and at what costs as much as a
 //! miss: tests of filters, sums, and look-ups in other tables.
 
@@ -40,7 +40,7 @@ pub(super) struct Queue {
 }
 
 /// Where a step takes a packet ahead of its turn.
-enum Way {
+enum Path {
     /// To the next step.
     On,
     /// To a look-up.
@@ -49,15 +49,15 @@ enum Way {
     Ends,
 }
 
-/// Ways of packets to look-ups, while they are written.
+/// Paths of packets to look-ups, while they are written.
 struct Ahead {
-    /// By kernel and block: whether a way leads from there to a look-up.
+    /// By kernel and block: whether a path leads from there to a look-up.
     leads: Vec<IdVec<BlockId, bool>>,
     /// By kernel.
     entries: Vec<Block>,
     /// Takes the next packet.
     next: Block,
-    /// By kernel: whether a way leads into it.
+    /// By kernel: whether a path leads into it.
     reached: Vec<bool>,
     /// Large tables, and the number of look-ups left in each.
     tables: Vec<(usize, u32, Variable)>,
@@ -80,20 +80,15 @@ fn begins(leads: &IdVec<BlockId, bool>) -> bool {
 }
 
 impl Writer<'_, '_, '_> {
-    /// Whether packets are taken in parts, each after its look-ups have been prepared.
-    pub(super) fn looks_ahead(&self) -> bool {
-        begins(&self.leads()[0])
-    }
-
     /// Sets the end of the packets that are taken at once, fetches what they will look up, and goes
-    /// on to take the first.
-    pub(super) fn look_ahead(&mut self, queue: Queue) {
+    /// on to take the first. Returns whether these may be a part of all.
+    pub(super) fn look_ahead(&mut self, queue: Queue) -> bool {
         let leads = self.leads();
         let (first, last) = (self.body.use_var(queue.at), self.body.use_var(queue.last));
         if !begins(&leads[0]) {
             self.body.def_var(queue.end, last);
             self.body.ins().jump(self.next, &[]);
-            return;
+            return false;
         }
         let [begin, head, take, over] = [(); 4].map(|()| self.body.create_block());
         let all = self.body.ins().isub(last, first);
@@ -134,6 +129,7 @@ impl Writer<'_, '_, '_> {
             self.body.call(self.imports.ahead, &[itself, count]);
         }
         self.body.ins().jump(self.next, &[]);
+        true
     }
 
     fn large_tables(&self) -> Vec<(usize, u32)> {
@@ -142,28 +138,28 @@ impl Writer<'_, '_, '_> {
         all.filter(|&(at, table)| self.table(at, table).1.ahead.is_some()).collect()
     }
 
-    fn way(&self, at: usize, step: Step) -> Way {
+    fn path(&self, at: usize, step: Step) -> Path {
         match step {
             Step::Let(_, Expr::Find(table, key)) => {
                 let is_large = self.table(at, table).1.ahead.is_some();
-                if is_large { Way::Finds(table, key) } else { Way::Ends }
+                if is_large { Path::Finds(table, key) } else { Path::Ends }
             }
-            Step::Let(_, Expr::Insert(_) | Expr::Sum(_)) => Way::Ends,
-            step if step.changes_length() => Way::Ends,
-            _ => Way::On,
+            Step::Let(_, Expr::Insert(_) | Expr::Sum(_)) => Path::Ends,
+            step if step.changes_length() => Path::Ends,
+            _ => Path::On,
         }
     }
 
-    /// By kernel and block, whether a way leads to a look-up. Ways lead to later blocks only.
+    /// By kernel and block, whether a path leads to a look-up. Paths lead to later blocks only.
     fn leads(&self) -> Vec<IdVec<BlockId, bool>> {
         let mut leads: Vec<IdVec<BlockId, bool>> = vec![IdVec::new(); self.run.apps.len()];
         for at in (0..self.run.apps.len()).rev() {
             let (kernel, _) = self.kernel(at);
             let mut own: IdVec<BlockId, bool> = kernel.blocks.iter().map(|_| false).collect();
             for (id, block) in kernel.blocks.iter_enumerated().rev() {
-                let ways = block.steps.iter().map(|&step| self.way(at, step));
-                own[id] = match ways.into_iter().find(|way| !matches!(way, Way::On)) {
-                    Some(Way::Finds(..)) => true,
+                let paths = block.steps.iter().map(|&step| self.path(at, step));
+                own[id] = match paths.into_iter().find(|path| !matches!(path, Path::On)) {
+                    Some(Path::Finds(..)) => true,
                     Some(_) => false,
                     None => match block.end {
                         End::Jump(_) | End::If(..) => block.end.targets().any(|to| own[to]),
@@ -182,7 +178,7 @@ impl Writer<'_, '_, '_> {
         self.step_after(self.link_of(at, output)?)
     }
 
-    /// Writes the ways through a kernel.
+    /// Writes the paths through a kernel.
     fn follow(&mut self, ahead: &mut Ahead, at: usize) {
         let FlowFacts { blocks: facts, always, .. } = self.places[at].flow.clone();
         let mut scope = self.scope(at);
@@ -197,7 +193,7 @@ impl Writer<'_, '_, '_> {
         let mut end = End::Jump(BlockId::new(0));
         let mut ids = kernel.blocks.iter_enumerated();
         loop {
-            // Ways lead to later blocks.
+            // Paths lead to later blocks.
             end.targets().for_each(|to| reached[to] = leads[to]);
             self.end_ahead(ahead, &scope, &blocks, end);
             let Some((id, block)) = ids.find(|&(id, _)| reached[id]) else { break };
@@ -206,7 +202,7 @@ impl Writer<'_, '_, '_> {
             self.known.words.clear();
             end = end_of(block.end, always[id]);
             for &step in &block.steps {
-                if let Way::Finds(table, key) = self.way(at, step) {
+                if let Path::Finds(table, key) = self.path(at, step) {
                     self.leave(ahead, &scope, table, key);
                     end = End::Take;
                     break;
@@ -244,7 +240,7 @@ impl Writer<'_, '_, '_> {
         };
     }
 
-    /// A step on the way: values and local words, which hold for one packet, are computed.
+    /// A step on the path: values and local words, which hold for one packet, are computed.
     fn step_ahead(&mut self, scope: &mut Scope<'_>, step: Step) {
         match step {
             Step::Let(value, expr) => {

@@ -50,18 +50,18 @@ impl Writer<'_, '_, '_> {
             self.body.ins().jump(begin, &[]);
         }
         self.body.switch_to_block(begin);
-        self.look_ahead(Queue { at, end, last, from });
+        let is_taken_in_parts = self.look_ahead(Queue { at, end, last, from });
         let (take, over) = (self.body.create_block(), self.body.create_block());
         self.body.switch_to_block(self.next);
         let (index, stop) = (self.body.use_var(at), self.body.use_var(end));
         let is_over = self.body.ins().icmp(IntCC::Equal, index, stop);
         self.body.ins().brif(is_over, over, &[], take, &[]);
         self.body.switch_to_block(over);
-        if self.looks_ahead() {
-            let (all, more) = (self.body.create_block(), begin);
+        if is_taken_in_parts {
+            let all = self.body.create_block();
             let last = self.body.use_var(last);
             let is_all = self.body.ins().icmp(IntCC::Equal, index, last);
-            self.body.ins().brif(is_all, all, &[], more, &[]);
+            self.body.ins().brif(is_all, all, &[], begin, &[]);
             self.body.switch_to_block(all);
         }
         for (number, &setup) in setups.iter().enumerate().skip(1) {

@@ -25,12 +25,14 @@ impl Engine {
                     return self.failed(index);
                 }
             };
-            // An app that has more and sends none of it would hold up the end.
-            if self.sent(index) == before {
+            let has_sent = self.sent(index) != before;
+            if flushed == Flushed::All && !has_sent {
                 return;
             }
-            self.push();
-            if flushed == Flushed::All {
+            // Packets that were there before take up room, too.
+            let has_moved = self.push();
+            // An app that has more and cannot send it would hold up the end.
+            if flushed == Flushed::All || !has_sent && !has_moved {
                 return;
             }
         }

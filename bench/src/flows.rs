@@ -15,16 +15,14 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use tidemill::program::{LoadOptions, Program};
-use tidemill::run::{Prepared, RunOptions};
-use tidemill::tape::taped;
+use tidemill::run::RunOptions;
 use tidemill_apps::capture::{Frame, Reader};
 use tidemill_support::ipfix::Session;
-use tidemill_support::traffic::{Plan, Truth};
+use tidemill_support::traffic::Truth;
 
 use crate::extent::Extent;
-use crate::measure::measured;
 use crate::report::{Better, Report, Row};
-use crate::traffic::{CAPTURE, CASES, Capture, Isolation, Measurement, there};
+use crate::traffic::{self, CAPTURE, Capture, Case, Isolation, Measurement, Setup, each_case};
 
 /// Its name.
 const BENCH: &str = "flows";
@@ -39,45 +37,29 @@ const ETHERNET: u64 = 14;
 /// # Errors
 /// A program does not run, or its counts differ from those of the generator.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
-    let seed = extent.seed_or_time();
-    report.note(&format!("captures are made with --seed {seed}"));
-    let (runs, packets) = if extent.small { (1, 3000) } else { (5, 1_000_000) };
-    let place = if extent.small { Isolation::Inside } else { Isolation::Process };
-    let smaller = if extent.small { 500 } else { 1 };
-    let collectors = there(extent, report);
-    let mut base_bytes = None;
-    for (number, (case, flows, bytes_max)) in (0..).zip(CASES) {
-        let flows = (flows / smaller).max(10);
-        let plan = Plan { seed: seed + number, flows, packets, seconds: 40, bytes_max, pauses: 10 };
-        let capture = Capture::make(case, &plan)?;
-        let failed = |what| format!("{BENCH} {case}: {what}");
-        let mut ours: Vec<Measurement> = Vec::new();
-        let mut theirs: Vec<_> =
-            collectors.iter().map(|&collector| (collector, Vec::new())).collect();
-        for _ in 0..runs {
-            ours.push(measure(&capture, place).map_err(failed)?);
-            for (collector, seconds) in &mut theirs {
-                let failed = |what| format!("{BENCH} {case}: {}: {what}", collector.name);
-                seconds.push(collector.measure(&capture).map_err(failed)?);
-            }
-        }
-        let packets = (capture.truth.packets + capture.truth.others) as f64;
-        let row = |who: &str, seconds: Vec<f64>| {
-            let rates = seconds.into_iter().map(|one| packets / one).collect();
-            Row::median(BENCH, case, who, ("packets_per_cpu_s", "1/s"), rates)
-        };
-        let mut rows = vec![row("tidemill", ours.iter().map(|one| one.cpu_s).collect())];
-        rows.extend(theirs.into_iter().map(|(collector, seconds)| row(collector.name, seconds)));
-        report.case(&rows, Better::High);
-        let peak_bytes = ours.iter().map(|one| one.peak_bytes).fold(f64::MAX, f64::min);
-        let base_bytes = *base_bytes.get_or_insert(peak_bytes);
-        if number > 0 {
-            let bytes = (peak_bytes - base_bytes) / f64::from(flows);
-            let metric = ("bytes_per_flow", "bytes");
-            report.row(&Row::median(BENCH, case, "tidemill", metric, vec![bytes]));
+    let setup = Setup { bench: BENCH, runs: 5, packets: 1_000_000 };
+    each_case(&setup, extent, report, run_case)
+}
+
+fn run_case(case: &Case<'_>, report: &mut Report) -> Result<f64, String> {
+    let &Case { capture, runs, place, collectors, .. } = case;
+    let mut ours: Vec<Measurement> = Vec::new();
+    let mut theirs: Vec<_> = collectors.iter().map(|&peer| (peer, Vec::new())).collect();
+    for _ in 0..runs {
+        ours.push(measure(capture, place)?);
+        for (peer, seconds) in &mut theirs {
+            seconds.push(peer.measure(capture).map_err(|what| format!("{}: {what}", peer.name))?);
         }
     }
-    Ok(())
+    let packets = (capture.truth.packets + capture.truth.others) as f64;
+    let row = |who: &str, seconds: Vec<f64>| {
+        let rates = seconds.into_iter().map(|one| packets / one).collect();
+        Row::median(BENCH, case.name, who, ("packets_per_cpu_s", "1/s"), rates)
+    };
+    let mut rows = vec![row("tidemill", ours.iter().map(|one| one.cpu_s).collect())];
+    rows.extend(theirs.into_iter().map(|(peer, seconds)| row(peer.name, seconds)));
+    report.case(&rows, Better::High);
+    Ok(ours.iter().map(|one| one.peak_bytes).fold(f64::MAX, f64::min))
 }
 
 /// One run; its records must contain what the generator has made.
@@ -109,20 +91,7 @@ pub fn measure_in(folder: &Path) -> Result<String, String> {
     let file = folder.join("meter.flow");
     fs::write(&file, graph).map_err(|error| error.to_string())?;
     let program = Program::load(&[file], &LoadOptions::default());
-    if let Some(first) = program.diagnostics.first().filter(|_| program.has_errors()) {
-        return Err(program.sources.render(first));
-    }
-    let prepared =
-        Prepared::new(program, RunOptions::default()).map_err(|error| error.to_string())?;
-    let (console, _, notes) = taped();
-    let measured = measured(|| {
-        let report = prepared.run(console).map_err(|error| error.to_string())?;
-        match report.is_well() {
-            true => Ok(0),
-            false => Err(format!("it does not end well: {}", notes.text())),
-        }
-    })?;
-    Ok(format!("{} {}", measured.cpu_s, measured.peak_bytes))
+    traffic::run(program, RunOptions::default())
 }
 
 /// Packets and bytes of all flows of a capture of messages.

@@ -11,12 +11,12 @@
 
 mod program;
 
-use tidemill_support::traffic::{Plan, Truth};
+use tidemill_support::traffic::Truth;
 
 use crate::clock::median;
 use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
-use crate::traffic::{CASES, Capture, Collector, Isolation, Measurement, there};
+use crate::traffic::{Case, Collector, Measurement, Setup, each_case};
 use program::Variant;
 pub use program::measure_in;
 
@@ -28,29 +28,12 @@ const BENCH: &str = "mixed";
 /// # Errors
 /// A program does not run, or its counts differ from those of the generator.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
-    let seed = extent.seed_or_time();
-    report.note(&format!("captures are made with --seed {seed}"));
-    let (runs, packets) = if extent.small { (1, 3000) } else { (3, 500_000) };
-    let place = if extent.small { Isolation::Inside } else { Isolation::Process };
-    let smaller = if extent.small { 500 } else { 1 };
-    let there = there(extent, report);
-    let mut base_bytes = None;
-    for (number, (case, flows, bytes_max)) in (0..).zip(CASES) {
-        let flows = (flows / smaller).max(10);
-        let plan = Plan { seed: seed + number, flows, packets, seconds: 40, bytes_max, pauses: 10 };
-        let capture = Capture::make(case, &plan)?;
-        let failed = |what| format!("{BENCH} {case}: {what}");
-        let figures = measure(&capture, (runs, place), &there).map_err(failed)?;
-        figures.report(case, &capture.truth, report);
-        let peak_bytes = figures.peak_bytes();
-        let base_bytes = *base_bytes.get_or_insert(peak_bytes);
-        if number > 0 {
-            let bytes = (peak_bytes - base_bytes) / f64::from(flows);
-            let metric = ("bytes_per_flow", "bytes");
-            report.row(&Row::median(BENCH, case, "tidemill", metric, vec![bytes]));
-        }
-    }
-    Ok(())
+    let setup = Setup { bench: BENCH, runs: 3, packets: 500_000 };
+    each_case(&setup, extent, report, |case, report| {
+        let figures = measure(case)?;
+        figures.report(case.name, &case.capture.truth, report);
+        Ok(figures.peak_bytes())
+    })
 }
 
 /// The figures for one capture, with all contenders in turns.
@@ -60,13 +43,10 @@ struct Figures {
     peers: Vec<(&'static Collector, Vec<f64>)>,
 }
 
-fn measure(
-    capture: &Capture,
-    (runs, place): (usize, Isolation),
-    peers: &[&'static Collector],
-) -> Result<Figures, String> {
+fn measure(case: &Case<'_>) -> Result<Figures, String> {
+    let &Case { capture, runs, place, collectors, .. } = case;
     let mut ours = vec![Vec::new(); Variant::ALL.len()];
-    let mut theirs: Vec<_> = peers.iter().map(|&peer| (peer, Vec::new())).collect();
+    let mut theirs: Vec<_> = collectors.iter().map(|&peer| (peer, Vec::new())).collect();
     for _ in 0..runs {
         for (variant, ours) in Variant::ALL.into_iter().zip(&mut ours) {
             ours.push(

@@ -4,11 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tidemill::program::{LoadOptions, Program};
-use tidemill::run::{Listen, Prepared, RunOptions};
-use tidemill::tape::taped;
+use tidemill::run::{Listen, RunOptions};
 
-use crate::measure::measured;
-use crate::traffic::{CAPTURE, Capture, Isolation, Measurement};
+use crate::traffic::{self, CAPTURE, Capture, Isolation, Measurement};
 
 /// The program, with one part less each time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,22 +61,10 @@ impl Variant {
         let mut options = LoadOptions::default();
         options.defines.push(format!("CAPTURE=\"{}\"", folder.join(CAPTURE).display()));
         let program = Program::load(&self.files(folder)?, &options);
-        if let Some(first) = program.diagnostics.first().filter(|_| program.has_errors()) {
-            return Err(program.sources.render(first));
-        }
         let mut options = RunOptions::default();
         options.nodes.listen = Listen::Address("localhost:0".to_owned());
         options.components.root = Some(folder.to_owned());
-        let prepared = Prepared::new(program, options).map_err(|error| error.to_string())?;
-        let (console, tape, notes) = taped();
-        let measured = measured(|| {
-            let report = prepared.run(console).map_err(|error| error.to_string())?;
-            match report.is_well() {
-                true => Ok(0),
-                false => Err(format!("it does not end well: {}", notes.text())),
-            }
-        })?;
-        Ok(format!("{} {} {}", measured.cpu_s, measured.peak_bytes, tape.text()))
+        traffic::run(program, options)
     }
 
     /// Writes its files beside the capture.

@@ -2,7 +2,12 @@
 
 use std::process::Command;
 
+use tidemill::program::Program;
+use tidemill::run::{Prepared, RunOptions};
+use tidemill::tape::taped;
+
 use super::capture::Capture;
+use crate::measure::measured;
 use crate::tool;
 
 /// A measured run.
@@ -50,4 +55,24 @@ impl Isolation {
         let rest = words.next().unwrap_or_default().to_owned();
         Ok((Measurement { cpu_s, peak_bytes }, rest))
     }
+}
+
+/// Runs a program as `tidemill run` does; says CPU seconds, bytes, and what the program prints.
+///
+/// # Errors
+/// It does not run, or does not end well.
+pub fn run(program: Program, options: RunOptions) -> Result<String, String> {
+    if let Some(first) = program.diagnostics.first().filter(|_| program.has_errors()) {
+        return Err(program.sources.render(first));
+    }
+    let prepared = Prepared::new(program, options).map_err(|error| error.to_string())?;
+    let (console, tape, notes) = taped();
+    let measured = measured(|| {
+        let report = prepared.run(console).map_err(|error| error.to_string())?;
+        match report.is_well() {
+            true => Ok(0),
+            false => Err(format!("it does not end well: {}", notes.text())),
+        }
+    })?;
+    Ok(format!("{} {} {}", measured.cpu_s, measured.peak_bytes, tape.text()))
 }

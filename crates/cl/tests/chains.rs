@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use tidemill_cl::check::check;
 use tidemill_cl::compile::{Checkpoints, Choices, compile};
 use tidemill_cl::ir::Program;
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_text;
 use tidemill_diag::{Sources, has_errors};
+use tidemill_support::cpu;
 
 /// The text for one of many.
 type Part<'p> = &'p dyn Fn(usize) -> String;
@@ -34,16 +34,12 @@ fn lowered(source: &str, sources: &mut Sources) -> Program {
     lower(&checked)
 }
 
-fn cpu_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("a time")
-}
-
 /// The least CPU time of three times.
 fn least(work: &dyn Fn()) -> Duration {
     let times = (0..3).map(|_| {
-        let start = cpu_time();
+        let start = cpu::of_thread();
         work();
-        cpu_time() - start
+        cpu::of_thread() - start
     });
     times.min().expect("three")
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use tidemill_cl::check::check;
 use tidemill_cl::compile::{Checkpoints, Choices, compile};
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_text;
 use tidemill_diag::{Sources, has_errors};
+use tidemill_support::cpu;
 
 fn body_of(count: usize, statement: &dyn Fn(usize) -> String) -> String {
     let statements: String = (0..count).map(statement).collect();
@@ -17,13 +17,9 @@ fn body_of(count: usize, statement: &dyn Fn(usize) -> String) -> String {
     )
 }
 
-fn cpu_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("a time")
-}
-
 /// CPU time from the source to the code.
 fn compiled_in(source: &str) -> Duration {
-    let start = cpu_time();
+    let start = cpu::of_thread();
     let mut sources = Sources::new();
     let (tree, found) = parse_text("long.com", source, &mut sources);
     assert!(!has_errors(&found));
@@ -31,7 +27,7 @@ fn compiled_in(source: &str) -> Duration {
     assert!(!has_errors(&found));
     let choices = Choices { checkpoints: Checkpoints::Flag, several: false, listing: false };
     compile(&lower(&checked), &sources, 1, &choices).expect("code can be made");
-    cpu_time() - start
+    cpu::of_thread() - start
 }
 
 #[test]
@@ -60,9 +56,9 @@ fn checked_in(source: &str) -> (Vec<String>, Duration) {
     let mut sources = Sources::new();
     let (tree, found) = parse_text("long.com", source, &mut sources);
     assert!(!has_errors(&found));
-    let start = cpu_time();
+    let start = cpu::of_thread();
     let (_, found) = check(&tree);
-    let took = cpu_time() - start;
+    let took = cpu::of_thread() - start;
     (found.iter().map(|one| format!("{} {}", one.code, one.message)).collect(), took)
 }
 

@@ -4,13 +4,8 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use tidemill_event::{Handlers, Interest, Loop, Os, Outcome, Owner};
-
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
+use tidemill_support::cpu;
 
 /// Voluntary context switches so far: each wait is one, independent of the loop's own counters.
 fn times_slept() -> u64 {
@@ -30,9 +25,9 @@ fn idle_costs_no_cpu_and_turns_cost_no_system_calls() {
     let mut seconds = Vec::new();
     let kept = (0..3).any(|_| {
         let end = lp.now() + Duration::from_secs(1);
-        let (cpu, slept, waits) = (cpu_time(), times_slept(), lp.stats().waits);
+        let (cpu, slept, waits) = (cpu::of_process(), times_slept(), lp.stats().waits);
         assert!(matches!(lp.run_until(&mut 0, end), Outcome::Reached));
-        let (cpu, slept) = (cpu_time() - cpu, times_slept() - slept);
+        let (cpu, slept) = (cpu::of_process() - cpu, times_slept() - slept);
         let waits = lp.stats().waits - waits;
         seconds.push(format!("{cpu:?}, {slept} sleeps, {waits} waits"));
         cpu < Duration::from_millis(5) && slept < 10 && waits < 5

@@ -2,13 +2,8 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
-
 use crate::harness::Network;
-
-fn cpu_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("a time")
-}
+use tidemill_support::cpu;
 
 /// The CPU time of a program whose event `ins` occurs `rows` times, in one turn.
 fn taken(program: &str, rows: usize) -> Duration {
@@ -17,9 +12,9 @@ fn taken(program: &str, rows: usize) -> Duration {
          g2 ins(@N, I + 1) :- ins(@N, I), I < {rows}.\n{program}"
     );
     let mut network = Network::new(&source, 1, 1);
-    let start = cpu_time();
+    let start = cpu::of_thread();
     network.run_for(5.0);
-    cpu_time() - start
+    cpu::of_thread() - start
 }
 
 /// Eight times the rows take less than a fourth of what their square would.

@@ -16,6 +16,7 @@ use tidemill_proc::interpret::{Activation, Interpreter, Status, interpret};
 use tidemill_proc::layout::{FRAME_HEADER, Frame, Process, WorkerHead};
 use tidemill_proc::program::{ComponentType, Direction, Executable, Key, Program, Shape, WordKind};
 use tidemill_proc::{Communication, Home, Paused, ProcessState, Request, Runner, arm};
+use tidemill_support::cpu;
 
 // --- Virtual time: sleepers below one clock, and one clock that is not theirs.
 
@@ -343,18 +344,12 @@ fn listings_are_made_while_loops_run() {
     }
 }
 
-/// CPU time of this thread: what others take of the machine does not count.
-fn cpu() -> Duration {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
-}
-
 /// Starts a timer of a millisecond, and the next when it fires; records how late each was.
 fn tick(lp: &mut Loop<World>, late: Rc<RefCell<Vec<Duration>>>) {
     const PERIOD: Duration = Duration::from_millis(1);
-    let start = cpu();
+    let start = cpu::of_thread();
     lp.timer(lp.now() + PERIOD, move |world: &mut World, lp| {
-        late.borrow_mut().push((cpu() - start).saturating_sub(PERIOD));
+        late.borrow_mut().push((cpu::of_thread() - start).saturating_sub(PERIOD));
         if late.borrow().len() < 101 {
             return tick(lp, late);
         }
@@ -612,9 +607,9 @@ fn with_many(code: tidemill_proc::layout::Code, is_owner_deleted: bool) -> Progr
 /// Keeps how late timers of a millisecond are, as long as the run lasts.
 fn watch(lp: &mut Loop<World>, late: Rc<RefCell<Vec<Duration>>>) {
     const PERIOD: Duration = Duration::from_millis(1);
-    let start = cpu();
+    let start = cpu::of_thread();
     lp.timer(lp.now() + PERIOD, move |_: &mut World, lp| {
-        late.borrow_mut().push((cpu() - start).saturating_sub(PERIOD));
+        late.borrow_mut().push((cpu::of_thread() - start).saturating_sub(PERIOD));
         watch(lp, late);
     });
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cases;
+pub mod cpu;
 pub mod descriptors;
 pub mod golden;
 pub mod ipfix;

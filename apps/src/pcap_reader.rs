@@ -7,7 +7,7 @@ use tidemill_event::Input;
 use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start};
 use tidemill_packet::engine::CaptureTime;
 
-use crate::capture::{Ended, Frame, Reader, Replay};
+use crate::capture::{CaptureReader, Ended, Frame, Replay};
 
 /// Packets of one breath at most.
 const BURST: usize = 256;
@@ -66,16 +66,16 @@ pub struct PcapReader {
     is_broken: bool,
 }
 
-type Capture = Reader<Replay<Input>>;
+type Capture = CaptureReader<Replay<Input>>;
 
 /// Opens a capture, and reads the head of a file. That of a pipe comes when it may.
 fn open(file: &str) -> Result<Capture, Fault> {
     let fault = |why: String| Fault::new(format!("cannot read `{file}`: {why}"));
     let input = Input::open(Path::new(file)).map_err(|error| fault(error.to_string()))?;
     if input.is_live() {
-        return Ok(Reader::begin(Replay::new(input)));
+        return Ok(CaptureReader::begin(Replay::new(input)));
     }
-    Reader::new(Replay::new(input)).map_err(|ended| fault(ended.to_string()))
+    CaptureReader::new(Replay::new(input)).map_err(|ended| fault(ended.to_string()))
 }
 
 /// Refuses to read more than once what comes once.

@@ -7,7 +7,7 @@ use std::path::Path;
 use tidemill_packet::Packet;
 use tidemill_packet::app::{ConfigError, Fault, Io};
 
-use crate::capture::{Format, SNAP_MAX, Writer};
+use crate::capture::{CaptureWriter, Format, SNAP_MAX};
 
 /// Where packets are written, and how.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,7 +82,7 @@ fn no_write(name: &str, error: &io::Error) -> Fault {
 /// A capture that an app writes.
 pub(crate) struct Capture {
     target: Target,
-    writer: Writer<BufWriter<File>>,
+    writer: CaptureWriter<BufWriter<File>>,
     /// The number of the present file.
     number: u64,
     /// The time of the first packet of the file.
@@ -147,12 +147,12 @@ impl Capture {
     }
 }
 
-fn open(target: &Target, number: u64) -> Result<Writer<BufWriter<File>>, Fault> {
+fn open(target: &Target, number: u64) -> Result<CaptureWriter<BufWriter<File>>, Fault> {
     let name = target.name(number);
     let fault = |error: io::Error| no_write(&name, &error);
     let format = target.format().map_err(|error| Fault::new(error.message))?;
     let output = BufWriter::new(File::create(&name).map_err(fault)?);
-    let mut writer = Writer::with_snap(output, format, target.snap).map_err(fault)?;
+    let mut writer = CaptureWriter::with_snap(output, format, target.snap).map_err(fault)?;
     writer.flush().map_err(fault)?;
     Ok(writer)
 }

@@ -13,7 +13,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use tidemill_apps::capture::{Format, Frame, Reader, Writer};
+use tidemill_apps::capture::{CaptureReader, CaptureWriter, Format, Frame};
 use tidemill_apps::frame;
 use tidemill_diag::Sources;
 use tidemill_event::{Loop, Sim};
@@ -72,7 +72,7 @@ fn run(case: &Case, format: Format, kind: EngineKind, folder: &Path) -> String {
     for (number, (port, frames)) in case.ins.iter().enumerate() {
         let path = folder.join(format!("in{number}.{word}"));
         let file = std::fs::File::create(&path).expect("writable");
-        let mut writer = Writer::new(file, format).expect("writable");
+        let mut writer = CaptureWriter::new(file, format).expect("writable");
         for (at, text) in (1..).zip(frames) {
             let bytes = frame::parse(text).unwrap_or_else(|why| panic!("{why}: {text}"));
             writer.write(at * 1_000_000, &bytes, bytes.len() as u32).expect("writable");
@@ -94,7 +94,7 @@ fn run(case: &Case, format: Format, kind: EngineKind, folder: &Path) -> String {
     for (number, port) in case.outs.iter().enumerate() {
         writeln!(result, "out {port}").expect("a string");
         let file = std::fs::File::open(out(number)).expect("it was written");
-        let mut reader = Reader::new(file).expect("a capture");
+        let mut reader = CaptureReader::new(file).expect("a capture");
         let mut frame = Frame::default();
         while reader.next(&mut frame).is_ok() {
             writeln!(result, "{}", frame::describe(&frame.bytes)).expect("a string");

@@ -3,7 +3,7 @@
 
 use crate::common::{Folder, frames, graph_of, read, run_to_end, write};
 use tidemill_apps::capture::Format;
-use tidemill_packet::app::{Count, Direction, Flow};
+use tidemill_packet::app::{Count, Direction, Pacing};
 use tidemill_packet::engine::{Engine, Options, Rest};
 use tidemill_packet::graph::Graph;
 use tidemill_packet::packet::BYTES_MAX;
@@ -94,7 +94,7 @@ fn no_frame_makes_an_app_fail_or_lose_packets() {
     let mut count = 0;
     for declaration in tidemill_apps::catalogue().types() {
         let kind = declaration.name;
-        let takes = declaration.ports(Direction::Input).any(|port| port.flow != Flow::Pull);
+        let takes = declaration.ports(Direction::Input).any(|port| port.pacing != Pacing::Pull);
         // Those three use the system: `devices.rs`.
         if !takes || ["Tap", "RawSocket", "UnixSocket"].contains(&kind) {
             continue;

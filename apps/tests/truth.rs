@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::common::{Folder, graph_of, on_the_system, run_for};
-use tidemill_apps::capture::{Ended, Format, Frame, Reader, Writer};
+use tidemill_apps::capture::{CaptureReader, CaptureWriter, Ended, Format, Frame};
 use tidemill_packet::drive;
 use tidemill_packet::engine::{Engine, EngineKind, Note, Options, Rest};
 use tidemill_packet::flow::load_text;
@@ -15,7 +15,7 @@ use tidemill_packet::graph::Graph;
 /// Writes a capture of frames with times and lengths.
 fn write_frames(path: &str, format: Format, frames: &[Frame]) {
     let file = std::fs::File::create(path).expect("writable");
-    let mut writer = Writer::new(file, format).expect("writable");
+    let mut writer = CaptureWriter::new(file, format).expect("writable");
     for frame in frames {
         writer.write(frame.time_ns, &frame.bytes, frame.length).expect("writable");
     }
@@ -27,7 +27,7 @@ type Read = (i64, u32, Vec<u8>);
 /// The packets of a capture, and how it ends.
 fn read_frames(path: &str) -> (Vec<Read>, Ended) {
     let file = std::fs::File::open(path).expect("a capture");
-    let mut reader = Reader::new(file).expect("a capture");
+    let mut reader = CaptureReader::new(file).expect("a capture");
     let (mut frame, mut frames) = (Frame::default(), Vec::new());
     loop {
         match reader.next(&mut frame) {
@@ -200,7 +200,7 @@ fn captures_of_other_links_are_refused_at_once() {
         // IEEE 802.11
         bytes[at] = 105;
         std::fs::write(&path, &bytes).expect("writable");
-        let refused = Reader::new(&bytes[..]).err();
+        let refused = CaptureReader::new(&bytes[..]).err();
         let why = "the capture is not of Ethernet but of link type 105";
         assert_eq!(refused, Some(Ended::Invalid(why.to_owned())), "{format:?}");
         let mut engine = Engine::new(Options::default());

@@ -14,7 +14,7 @@ use crate::program::{ADDRESS, node};
 use crate::report::{Better, Report, Row};
 
 /// One kind of aggregate.
-struct Kind {
+struct Case {
     name: &'static str,
     rule: &'static str,
     /// Values are below this, which bounds the size of sets.
@@ -23,38 +23,38 @@ struct Kind {
     expected: fn(&Group) -> Vec<String>,
 }
 
-const KINDS: &[Kind] = &[
-    Kind {
+const CASES: &[Case] = &[
+    Case {
         name: "count",
         rule: "r result(@N, a_COUNT<*>) :- item(@N, K, V), V >= 0.",
         values: 1 << 40,
         expected: |group| vec![group.values.len().to_string()],
     },
-    Kind {
+    Case {
         name: "countdistinct",
         rule: "r result(@N, a_COUNTDISTINCT<V>) :- item(@N, K, V).",
         values: 1 << 10,
         expected: |group| vec![group.different().len().to_string()],
     },
-    Kind {
+    Case {
         name: "min",
         rule: "r result(@N, a_MIN<V>) :- item(@N, K, V).",
         values: 1 << 40,
         expected: |group| vec![group.sorted()[0].to_string()],
     },
-    Kind {
+    Case {
         name: "max",
         rule: "r result(@N, a_MAX<V>) :- item(@N, K, V).",
         values: 1 << 40,
         expected: |group| vec![group.sorted()[group.values.len() - 1].to_string()],
     },
-    Kind {
+    Case {
         name: "sum",
         rule: "r result(@N, a_SUM<V>) :- item(@N, K, V).",
         values: 1 << 40,
         expected: |group| vec![group.sum().to_string()],
     },
-    Kind {
+    Case {
         name: "avg",
         rule: "r result(@N, a_AVG<V>) :- item(@N, K, V).",
         values: 1 << 30,
@@ -63,7 +63,7 @@ const KINDS: &[Kind] = &[
             vec![Value::Double(mean).to_string()]
         },
     },
-    Kind {
+    Case {
         name: "topk",
         rule: "r result(@N, a_TOPK<L>) :- item(@N, K, V), L := [10, V].",
         values: 1 << 40,
@@ -74,13 +74,13 @@ const KINDS: &[Kind] = &[
             vec![list(&values)]
         },
     },
-    Kind {
+    Case {
         name: "mkset",
         rule: "r result(@N, a_MKSET<V>) :- item(@N, K, V).",
         values: 64,
         expected: |group| vec![list(&group.different())],
     },
-    Kind {
+    Case {
         name: "mklist",
         rule: "r result(@N, a_MKLIST<V>) :- item(@N, K, V).",
         values: 1 << 40,
@@ -90,7 +90,7 @@ const KINDS: &[Kind] = &[
             vec![list(&rows.into_iter().map(|(_, value)| *value).collect::<Vec<_>>())]
         },
     },
-    Kind {
+    Case {
         name: "argmin",
         rule: "r result(@N, a_MIN<V>, K) :- item(@N, K, V).",
         values: 1 << 10,
@@ -110,15 +110,15 @@ const TABLES: &str = "
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let sizes: &[usize] = if extent.small { &[100, 1_000] } else { &[100, 1_000, 10_000, 100_000] };
     let runs = if extent.small { 1 } else { 5 };
-    for kind in KINDS {
+    for case in CASES {
         for &size in sizes {
-            let changes = match (extent.small, kind.name) {
+            let changes = match (extent.small, case.name) {
                 (true, _) => 200,
                 (false, "mklist") => 20,
                 (false, _) => 2_000,
             };
-            let figures = measure(kind, size, changes, runs)?;
-            let case = format!("{}-{size}", kind.name);
+            let figures = measure(case, size, changes, runs)?;
+            let case = format!("{}-{size}", case.name);
             let row = Row::median("aggregates", &case, "tidemill", ("change_ns", "ns"), figures);
             report.case(&[row], Better::Low);
         }
@@ -127,37 +127,37 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
 }
 
 /// Nanoseconds of a change, for each run.
-fn measure(kind: &Kind, size: usize, changes: usize, runs: usize) -> Result<Vec<f64>, String> {
-    let mut node = node("aggregates.olg", &format!("{TABLES}{}", kind.rule))?;
+fn measure(case: &Case, size: usize, changes: usize, runs: usize) -> Result<Vec<f64>, String> {
+    let mut node = node("aggregates.olg", &format!("{TABLES}{}", case.rule))?;
     let mut random = Rng::new(size as u64);
     let mut group = Group::default();
-    let values = (0..size).map(|_| random.below(kind.values) as i64).collect();
+    let values = (0..size).map(|_| random.below(case.values) as i64).collect();
     fill(&mut node, &mut group, values)?;
     let mut figures = Vec::new();
     for _ in 0..runs {
         let drawn: Vec<(usize, i64)> = (0..changes)
-            .map(|_| (random.below(size as u64) as usize, random.below(kind.values) as i64))
+            .map(|_| (random.below(size as u64) as usize, random.below(case.values) as i64))
             .collect();
         let (seconds, done) = cpu_seconds(|| {
             drawn.iter().try_for_each(|&(key, value)| change(&mut node, &mut group, key, value))
         });
         done?;
-        check(kind, &node, &group)?;
+        check(case, &node, &group)?;
         figures.push(seconds * 1e9 / changes as f64);
     }
     Ok(figures)
 }
 
-fn check(kind: &Kind, node: &Node, group: &Group) -> Result<(), String> {
+fn check(case: &Case, node: &Node, group: &Group) -> Result<(), String> {
     let result = node.program().plan().find("result").ok_or("no result table")?;
     let mut rows = Vec::new();
     node.rows(result, |columns| {
         rows.push(columns[1..].iter().map(Value::to_string).collect::<Vec<_>>());
     });
-    let expected = (kind.expected)(group);
+    let expected = (case.expected)(group);
     match rows[..] {
         [ref row] if *row == expected => Ok(()),
-        _ => Err(format!("{}: {rows:?} where {expected:?} is right", kind.name)),
+        _ => Err(format!("{}: {rows:?} where {expected:?} is right", case.name)),
     }
 }
 

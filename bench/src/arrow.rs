@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{MessageId, Schema, encode};
-use tidemill_wire_arrow::{Engine, Options, Reader, ReaderCode};
+use tidemill_wire_arrow::{BatchReader, Engine, Options, ReaderCode};
 
 use crate::clock::{cpu_seconds, median};
 use crate::extent::Extent;
@@ -77,7 +77,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         let code = Arc::new(code);
         let mut rates = Vec::new();
         for _ in 0..runs {
-            let mut reader = Reader::with(code.clone());
+            let mut reader = BatchReader::with(code.clone());
             let (seconds, outcome) = cpu_seconds(|| columns(&mut reader, &stream, &ends));
             if outcome? != expected {
                 return Err(format!("{who} makes other columns than the messages say"));
@@ -104,7 +104,7 @@ fn row(case: &str, who: &str, value: f64, runs: usize) -> Row {
 
 /// Converts all messages to columns.
 fn columns(
-    reader: &mut Reader,
+    reader: &mut BatchReader,
     stream: &[u8],
     ends: &[std::ops::Range<usize>],
 ) -> Result<Outcome, String> {

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::RunOptions;
-use tidemill_apps::capture::{Frame, Reader};
+use tidemill_apps::capture::{CaptureReader, Frame};
 use tidemill_support::ipfix::Session;
 use tidemill_support::traffic::Truth;
 
@@ -97,7 +97,7 @@ pub fn measure_in(folder: &Path) -> Result<String, String> {
 /// Packets and bytes of all flows of a capture of messages.
 fn exported(path: &Path) -> Result<(u64, u64), String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
-    let mut reader = Reader::new(file).map_err(|error| error.to_string())?;
+    let mut reader = CaptureReader::new(file).map_err(|error| error.to_string())?;
     let (mut frame, mut session, mut sum) = (Frame::default(), Session::default(), (0, 0));
     while reader.next(&mut frame).is_ok() {
         let message = frame.bytes.get(HEADERS..).unwrap_or_default();

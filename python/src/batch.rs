@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use tidemill_wire::{MessageId, Schema};
-use tidemill_wire_arrow::{Engine, EnumForm, Options, Reader, ReaderCode};
+use tidemill_wire_arrow::{BatchReader, Engine, EnumForm, Options, ReaderCode};
 
 use crate::error;
 use crate::input::Input;
@@ -71,7 +71,7 @@ pub(crate) fn fill(
         }
     };
     let options = Options { select, enums };
-    let mut reader = Reader::with(codes.get(schema, message, &options)?);
+    let mut reader = BatchReader::with(codes.get(schema, message, &options)?);
     for one in messages.try_iter()? {
         let one = one?;
         let input = Input::of(&one)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use tidemill_wire::message::{
-    AccessError, Kind, MapOrder, MessageAddress, MessageMut, MessageRef, Shape, Value,
+    AccessError, MapOrder, MessageAddress, MessageMut, MessageRef, Shape, Value, ValueType,
 };
 use tidemill_wire::{FieldId, MessageId};
 
@@ -232,7 +232,7 @@ impl PyMessage {
         if !slot.is_plain() || value.is_none() {
             // Strings are copied into the tree.
             return match value.cast_exact::<PyString>() {
-                Ok(text) if slot.shape == Shape::Single && slot.kind == Kind::String => {
+                Ok(text) if slot.shape == Shape::Single && slot.kind == ValueType::String => {
                     let text = text.to_str()?;
                     self.change(|mut to| to.set(slot.id, text)).map(|()| true)
                 }

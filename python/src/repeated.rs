@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
 use tidemill_wire::FieldId;
-use tidemill_wire::message::{Kind, ListMut, ListRef, Value};
+use tidemill_wire::message::{ListMut, ListRef, Value, ValueType};
 
 use crate::dict::Dicts;
 use crate::error;
@@ -83,7 +83,7 @@ impl PyRepeated {
             // SAFETY: the record is of the field's message, and nothing else runs during the read.
             if let Some(list) = unsafe { self.slot.list(record) } {
                 let Some(cell) = self.slot.cell(&list, at) else { return Ok(None) };
-                if let (Kind::Message, Some(ty)) = (self.slot.kind, self.slot.record) {
+                if let (ValueType::Message, Some(ty)) = (self.slot.kind, self.slot.record) {
                     // SAFETY: cells of such lists hold addresses of records.
                     let inner = message.element(unsafe { cell.cast().read() }, ty);
                     return Ok(Some(Bound::new(py, inner)?.into_any()));

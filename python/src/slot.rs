@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyString};
 use tidemill_wire::message::record::{List, View};
-use tidemill_wire::message::{Kind, Shape, Value};
+use tidemill_wire::message::{Shape, Value, ValueType};
 use tidemill_wire::{FieldId, MessageId, Schema};
 
 /// The slot of a field in the records of its message.
@@ -17,7 +17,7 @@ use tidemill_wire::{FieldId, MessageId, Schema};
 pub(crate) struct Slot {
     pub(crate) id: FieldId,
     pub(crate) shape: Shape,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueType,
     /// True for strings that are checked to be UTF-8.
     utf8: bool,
     /// True for a number that can be stored directly: no oneof, no closed enum.
@@ -39,7 +39,8 @@ pub(crate) type Record = NonNull<u8>;
 impl Slot {
     pub(crate) fn of(schema: &Schema, id: FieldId) -> Slot {
         let layout = schema.layouts().field(id);
-        let number = !matches!(layout.kind, Kind::String | Kind::Bytes | Kind::Message);
+        let number =
+            !matches!(layout.kind, ValueType::String | ValueType::Bytes | ValueType::Message);
         let single = layout.shape == Shape::Single && !layout.extension;
         Slot {
             id,
@@ -100,7 +101,7 @@ impl Slot {
     /// As of [`Slot::scalar`].
     #[inline(always)]
     pub(crate) unsafe fn message(&self, record: Record) -> Option<(Record, MessageId)> {
-        if self.shape != Shape::Single || self.kind != Kind::Message {
+        if self.shape != Shape::Single || self.kind != ValueType::Message {
             return None;
         }
         // SAFETY: the caller guarantees that the record is of the field's message; the slot holds
@@ -144,21 +145,21 @@ impl Slot {
         // SAFETY: a cell holds a value of its kind; views live as long as the message.
         unsafe {
             Some(match self.kind {
-                Kind::F64 => PyFloat::new(py, at.cast::<f64>().read()).into_any(),
-                Kind::F32 => PyFloat::new(py, at.cast::<f32>().read().into()).into_any(),
-                Kind::I64 => at.cast::<i64>().read().into_pyobject(py).ok()?.into_any(),
-                Kind::U64 => at.cast::<u64>().read().into_pyobject(py).ok()?.into_any(),
-                Kind::I32 | Kind::Enum => {
+                ValueType::F64 => PyFloat::new(py, at.cast::<f64>().read()).into_any(),
+                ValueType::F32 => PyFloat::new(py, at.cast::<f32>().read().into()).into_any(),
+                ValueType::I64 => at.cast::<i64>().read().into_pyobject(py).ok()?.into_any(),
+                ValueType::U64 => at.cast::<u64>().read().into_pyobject(py).ok()?.into_any(),
+                ValueType::I32 | ValueType::Enum => {
                     at.cast::<i32>().read().into_pyobject(py).ok()?.into_any()
                 }
-                Kind::U32 => at.cast::<u32>().read().into_pyobject(py).ok()?.into_any(),
-                Kind::Bool => PyBool::new(py, at.read() != 0).to_owned().into_any(),
-                Kind::Bytes => PyBytes::new(py, at.cast::<View>().read().bytes()).into_any(),
-                Kind::String if self.utf8 => {
+                ValueType::U32 => at.cast::<u32>().read().into_pyobject(py).ok()?.into_any(),
+                ValueType::Bool => PyBool::new(py, at.read() != 0).to_owned().into_any(),
+                ValueType::Bytes => PyBytes::new(py, at.cast::<View>().read().bytes()).into_any(),
+                ValueType::String if self.utf8 => {
                     let bytes = at.cast::<View>().read().bytes();
                     PyString::new(py, std::str::from_utf8_unchecked(bytes)).into_any()
                 }
-                Kind::String | Kind::Message => return None,
+                ValueType::String | ValueType::Message => return None,
             })
         }
     }
@@ -212,14 +213,14 @@ impl Slot {
         unsafe {
             let slot = record.add(self.offset as usize);
             match (self.kind, value) {
-                (Kind::F64, Value::F64(value)) => slot.cast().write(*value),
-                (Kind::F32, Value::F32(value)) => slot.cast().write(*value),
-                (Kind::I64, Value::I64(value)) => slot.cast().write(*value),
-                (Kind::U64, Value::U64(value)) => slot.cast().write(*value),
-                (Kind::I32, Value::I32(value)) => slot.cast().write(*value),
-                (Kind::Enum, Value::Enum(value)) => slot.cast().write(*value),
-                (Kind::U32, Value::U32(value)) => slot.cast().write(*value),
-                (Kind::Bool, Value::Bool(value)) => slot.write(u8::from(*value)),
+                (ValueType::F64, Value::F64(value)) => slot.cast().write(*value),
+                (ValueType::F32, Value::F32(value)) => slot.cast().write(*value),
+                (ValueType::I64, Value::I64(value)) => slot.cast().write(*value),
+                (ValueType::U64, Value::U64(value)) => slot.cast().write(*value),
+                (ValueType::I32, Value::I32(value)) => slot.cast().write(*value),
+                (ValueType::Enum, Value::Enum(value)) => slot.cast().write(*value),
+                (ValueType::U32, Value::U32(value)) => slot.cast().write(*value),
+                (ValueType::Bool, Value::Bool(value)) => slot.write(u8::from(*value)),
                 _ => return false,
             }
             let word = record.add(self.presence_offset as usize).cast::<u64>();

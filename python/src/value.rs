@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyString};
-use tidemill_wire::message::{Kind, Value};
+use tidemill_wire::message::{Value, ValueType};
 use tidemill_wire::schema::Field;
 use tidemill_wire::{FieldType, Scalar, Schema};
 
@@ -31,8 +31,8 @@ pub(crate) fn to_python<'py>(
 }
 
 /// True for fields of numbers or booleans.
-pub(crate) fn is_number(kind: Kind) -> bool {
-    !matches!(kind, Kind::String | Kind::Bytes | Kind::Message)
+pub(crate) fn is_number(kind: ValueType) -> bool {
+    !matches!(kind, ValueType::String | ValueType::Bytes | ValueType::Message)
 }
 
 /// Passes a Python value as a scalar of the field's type to `take`, which does not run the

@@ -161,8 +161,8 @@ fn tally(example: &str, ran: &Output) -> Option<Tally> {
         found: numbered("found")?,
         equivalent: numbered("judged equivalent").unwrap_or(0),
     };
-    let told = ["survived", "judged equivalent, found"];
-    let survivors = text.lines().filter(|line| told.iter().any(|it| line.starts_with(it)));
+    let verdicts = ["survived", "judged equivalent, found"];
+    let survivors = text.lines().filter(|line| verdicts.iter().any(|it| line.starts_with(it)));
     survivors.for_each(|line| println!("{example}: {line}"));
     Some(tally)
 }

@@ -1,16 +1,16 @@
 //! Captures: files of packets with times, in the formats pcap and pcapng.
 //!
-//! A [`Reader`] takes its input for hostile: lengths are bounded before memory is allocated, and an
-//! error ends the capture with a reason, never the program. A [`Writer`] writes either
-//! format, for Ethernet, with times in nanoseconds.
+//! A [`CaptureReader`] takes its input for hostile: lengths are bounded before memory is allocated,
+//! and an error ends the capture with a reason, never the program. A [`CaptureWriter`] writes
+//! either format, for Ethernet, with times in nanoseconds.
 
 mod read;
 mod replay;
 mod write;
 
-pub use read::{Ended, Frame, Reader};
+pub use read::{CaptureReader, Ended, Frame};
 pub use replay::Replay;
-pub use write::{Format, SNAP_MAX, Writer};
+pub use write::{CaptureWriter, Format, SNAP_MAX};
 
 /// Bytes of a packet that are kept; captures may hold longer ones.
 pub const FRAME_BYTES_MAX: usize = tidemill_packet::packet::BYTES_MAX;

@@ -90,7 +90,7 @@ struct Clock {
     snap: u32,
 }
 
-enum Kind {
+enum InputFormat {
     /// The head has not been read.
     Unknown,
     Pcap {
@@ -104,9 +104,9 @@ enum Kind {
 }
 
 /// Reads a capture, packet by packet.
-pub struct Reader<R> {
+pub struct CaptureReader<R> {
     input: R,
-    kind: Kind,
+    format: InputFormat,
     buffer: Vec<u8>,
 }
 
@@ -123,21 +123,21 @@ fn invalid<T>(why: &str) -> Step<T> {
     Err(Ended::Invalid(why.to_owned()))
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> CaptureReader<R> {
     /// Reads the head of a capture.
     ///
     /// # Errors
     /// It is none, or not one of Ethernet.
-    pub fn new(input: R) -> Result<Reader<R>, Ended> {
-        let mut reader = Reader::begin(input);
+    pub fn new(input: R) -> Result<CaptureReader<R>, Ended> {
+        let mut reader = CaptureReader::begin(input);
         reader.read_start()?;
         reader.read_first_interface()?;
         Ok(reader)
     }
 
     /// A reader that has read nothing yet: the head is read with the first packet.
-    pub fn begin(input: R) -> Reader<R> {
-        Reader { input, kind: Kind::Unknown, buffer: Vec::new() }
+    pub fn begin(input: R) -> CaptureReader<R> {
+        CaptureReader { input, format: InputFormat::Unknown, buffer: Vec::new() }
     }
 
     /// Its input.
@@ -147,31 +147,31 @@ impl<R: Read> Reader<R> {
 
     /// Reads the head of the file.
     fn read_start(&mut self) -> Step<()> {
-        let Reader { input, buffer, .. } = self;
+        let CaptureReader { input, buffer, .. } = self;
         let mut magic = [0; 4];
         match fill(input, &mut magic) {
             Ok(4) => {}
             Ok(_) => return invalid("this is no capture: it is too short"),
             Err(error) => return Err(failed(&error)),
         }
-        let kind = match magic {
-            [0xd4, 0xc3, 0xb2, 0xa1] => Kind::Pcap { order: Order::Little, nanos: false },
-            [0xa1, 0xb2, 0xc3, 0xd4] => Kind::Pcap { order: Order::Big, nanos: false },
-            [0x4d, 0x3c, 0xb2, 0xa1] => Kind::Pcap { order: Order::Little, nanos: true },
-            [0xa1, 0xb2, 0x3c, 0x4d] => Kind::Pcap { order: Order::Big, nanos: true },
+        let format = match magic {
+            [0xd4, 0xc3, 0xb2, 0xa1] => InputFormat::Pcap { order: Order::Little, nanos: false },
+            [0xa1, 0xb2, 0xc3, 0xd4] => InputFormat::Pcap { order: Order::Big, nanos: false },
+            [0x4d, 0x3c, 0xb2, 0xa1] => InputFormat::Pcap { order: Order::Little, nanos: true },
+            [0xa1, 0xb2, 0x3c, 0x4d] => InputFormat::Pcap { order: Order::Big, nanos: true },
             [0x0a, 0x0d, 0x0d, 0x0a] => {
                 let order = section(input, buffer)?;
-                Kind::Pcapng { order, clocks: Vec::new() }
+                InputFormat::Pcapng { order, clocks: Vec::new() }
             }
             _ => return invalid("this is no capture: it begins otherwise"),
         };
-        if let Kind::Pcap { order, .. } = kind {
+        if let InputFormat::Pcap { order, .. } = format {
             read_exact(input, buffer, 20)?;
             // The upper bits describe checksums at the end of frames.
             let kind = order.u32(buffer, 16).map(|kind| kind & 0xffff);
             check_link_type(kind.unwrap_or(u32::MAX))?;
         }
-        self.kind = kind;
+        self.format = format;
         Ok(())
     }
 
@@ -179,7 +179,7 @@ impl<R: Read> Reader<R> {
     /// wrong one is refused as in pcap.
     fn read_first_interface(&mut self) -> Step<()> {
         let mut frame = Frame::default();
-        while matches!(&self.kind, Kind::Pcapng { clocks, .. } if clocks.is_empty()) {
+        while matches!(&self.format, InputFormat::Pcapng { clocks, .. } if clocks.is_empty()) {
             match self.next_block(&mut frame) {
                 Ok(_) => {}
                 // The next call returns the same.
@@ -202,10 +202,12 @@ impl<R: Read> Reader<R> {
     /// Reads the head, a block or a packet; true if it was a packet. What has not come as a whole
     /// changes nothing but the place in the input.
     fn step(&mut self, frame: &mut Frame) -> Step<bool> {
-        match self.kind {
-            Kind::Unknown => self.read_start().map(|()| false),
-            Kind::Pcap { order, nanos } => self.next_record(order, nanos, frame).map(|()| true),
-            Kind::Pcapng { .. } => self.next_block(frame),
+        match self.format {
+            InputFormat::Unknown => self.read_start().map(|()| false),
+            InputFormat::Pcap { order, nanos } => {
+                self.next_record(order, nanos, frame).map(|()| true)
+            }
+            InputFormat::Pcapng { .. } => self.next_block(frame),
         }
     }
 
@@ -231,7 +233,7 @@ impl<R: Read> Reader<R> {
         if !read_head(&mut self.input, &mut self.buffer, 4)? {
             return Err(Ended::Fine);
         }
-        let Kind::Pcapng { order, clocks } = &mut self.kind else { return Ok(false) };
+        let InputFormat::Pcapng { order, clocks } = &mut self.format else { return Ok(false) };
         // Reads the same in both orders.
         if Order::Little.u32(&self.buffer, 0) == Some(SECTION) {
             *order = section(&mut self.input, &mut self.buffer)?;
@@ -273,12 +275,12 @@ impl<R: Read> Reader<R> {
     }
 }
 
-impl<R: Read> Reader<Replay<R>> {
+impl<R: Read> CaptureReader<Replay<R>> {
     /// The next packet, into `frame`, of an input that may not have come as a whole:
     /// [`Ended::Waiting`] is no end.
     ///
     /// # Errors
-    /// As [`next`](Reader::next).
+    /// As [`next`](CaptureReader::next).
     pub fn poll(&mut self, frame: &mut Frame) -> Result<(), Ended> {
         loop {
             match self.step(frame) {

@@ -4,7 +4,7 @@ use tidemill_support::trickle::Trickle;
 
 fn sample(format: Format) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes, format).unwrap();
+    let mut writer = CaptureWriter::new(&mut bytes, format).unwrap();
     for i in 0..20u8 {
         let packet: Vec<u8> = (0..i * 7).collect();
         writer.write(i64::from(i) * 1_000_000_007, &packet, u32::from(i) * 7 + 1).unwrap();
@@ -13,7 +13,7 @@ fn sample(format: Format) -> Vec<u8> {
 }
 
 fn read_all(bytes: &[u8]) -> (Vec<Frame>, Ended) {
-    let mut reader = match Reader::new(bytes) {
+    let mut reader = match CaptureReader::new(bytes) {
         Ok(reader) => reader,
         Err(ended) => return (Vec::new(), ended),
     };
@@ -81,7 +81,7 @@ fn a_capture_that_comes_bit_by_bit_is_the_same() {
         for length in [bytes.len(), bytes.len() - 1, 30, 3] {
             let bytes = &bytes[..length];
             let (expected, end) = read_all(bytes);
-            let mut reader = Reader::begin(Replay::new(Trickle::new(bytes)));
+            let mut reader = CaptureReader::begin(Replay::new(Trickle::new(bytes)));
             let (mut frame, mut frames) = (Frame::default(), Vec::new());
             let ended = loop {
                 match reader.poll(&mut frame) {

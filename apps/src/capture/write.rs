@@ -17,20 +17,20 @@ pub enum Format {
 pub const SNAP_MAX: u32 = 262_144;
 
 /// Writes a capture, packet by packet.
-pub struct Writer<W: Write> {
+pub struct CaptureWriter<W: Write> {
     output: W,
     format: Format,
     record: Vec<u8>,
     written: u64,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> CaptureWriter<W> {
     /// Writes the head.
     ///
     /// # Errors
     /// As the output has them.
-    pub fn new(output: W, format: Format) -> io::Result<Writer<W>> {
-        Writer::with_snap(output, format, SNAP_MAX)
+    pub fn new(output: W, format: Format) -> io::Result<CaptureWriter<W>> {
+        CaptureWriter::with_snap(output, format, SNAP_MAX)
     }
 
     /// Writes the head of a capture that keeps at most `snap` bytes of each packet; the caller cuts
@@ -38,7 +38,7 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// As the output has them.
-    pub fn with_snap(mut output: W, format: Format, snap: u32) -> io::Result<Writer<W>> {
+    pub fn with_snap(mut output: W, format: Format, snap: u32) -> io::Result<CaptureWriter<W>> {
         let mut head = Vec::new();
         match format {
             Format::Pcap => {
@@ -54,7 +54,7 @@ impl<W: Write> Writer<W> {
             }
         }
         output.write_all(&head)?;
-        Ok(Writer { output, format, record: Vec::new(), written: head.len() as u64 })
+        Ok(CaptureWriter { output, format, record: Vec::new(), written: head.len() as u64 })
     }
 
     /// Bytes written.

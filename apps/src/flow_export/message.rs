@@ -37,9 +37,9 @@ const COMMON: [Field; 9] =
 const FIRST_TEMPLATE: u16 = 256;
 const OPTIONS_TEMPLATE: u16 = 260;
 
-/// selectorId as scope, samplingPacketInterval, samplingPacketSpace: of so many packets in a row
-/// none is taken. There is one selector. Its selectorAlgorithm is left out, as nfcapd (1.7) does
-/// not read the rate of templates that have it.
+/// selectorId as scope, samplingPacketInterval, samplingPacketSpace: packets taken in a row, then
+/// packets passed over. There is one selector. Its selectorAlgorithm is left out, as nfcapd (1.7)
+/// does not read the rate of templates that have it.
 const OPTIONS: [Field; 3] = [(302, 4), (305, 4), (306, 4)];
 const SELECTOR: u32 = 1;
 

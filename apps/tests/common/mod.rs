@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tidemill_apps::capture::{Format, Frame, Reader, Writer};
+use tidemill_apps::capture::{CaptureReader, CaptureWriter, Format, Frame};
 use tidemill_diag::Sources;
 use tidemill_event::{Loop, Os, Sim};
 use tidemill_packet::drive::{self, Driver, World};
@@ -93,7 +93,7 @@ impl Drop for Folder {
 /// Writes a capture.
 pub fn write(path: &str, format: Format, frames: &[Vec<u8>]) {
     let file = std::fs::File::create(path).expect("writable");
-    let mut writer = Writer::new(file, format).expect("writable");
+    let mut writer = CaptureWriter::new(file, format).expect("writable");
     for (at, bytes) in (1..).zip(frames) {
         writer.write(at * 1_000_000, bytes, bytes.len() as u32).expect("writable");
     }
@@ -103,7 +103,7 @@ pub fn write(path: &str, format: Format, frames: &[Vec<u8>]) {
 /// The packets of a capture.
 pub fn read(path: impl AsRef<Path>) -> Vec<Vec<u8>> {
     let file = std::fs::File::open(path).expect("a capture");
-    let mut reader = Reader::new(file).expect("a capture");
+    let mut reader = CaptureReader::new(file).expect("a capture");
     let (mut frame, mut frames) = (Frame::default(), Vec::new());
     while reader.next(&mut frame).is_ok() {
         frames.push(frame.bytes.clone());

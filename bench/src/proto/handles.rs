@@ -14,8 +14,8 @@
 use std::hint::black_box;
 
 use tidemill_wire::{
-    Decoder, FieldId, FieldType, Flow, Label, MessageId, Native, Scalar, Schema, Sink, Tables,
-    Wants,
+    Decoder, FieldId, FieldType, Label, MessageId, Native, Scalar, Schema, Sink, SinkResult,
+    Tables, Wants,
 };
 
 use super::case::Case;
@@ -243,7 +243,7 @@ impl<'a, const H: usize> Tree<'a, H> {
     }
 
     #[inline]
-    fn number(&mut self, field: FieldId, value: u64) -> Flow {
+    fn number(&mut self, field: FieldId, value: u64) -> SinkResult {
         let Some(slot) = self.slot(field) else { return Ok(()) };
         let (at, _) = self.place(slot);
         match slot.cell_bytes {
@@ -255,13 +255,13 @@ impl<'a, const H: usize> Tree<'a, H> {
     }
 
     #[inline]
-    fn piece(&mut self, piece: &[u8]) -> Flow {
+    fn piece(&mut self, piece: &[u8]) -> SinkResult {
         self.text = (piece.as_ptr().addr() - self.input.as_ptr().addr(), piece.len());
         Ok(())
     }
 
     #[inline]
-    fn store_text(&mut self, field: FieldId) -> Flow {
+    fn store_text(&mut self, field: FieldId) -> SinkResult {
         let Some(slot) = self.slot(field) else { return Ok(()) };
         let ((at, _), (start, len)) = (self.place(slot), self.text);
         self.put::<H>(at, start as u64);
@@ -315,7 +315,7 @@ impl<'a, const H: usize> Tree<'a, H> {
 }
 
 impl<'i, const H: usize> Sink<'i> for Tree<'_, H> {
-    fn start_message(&mut self, message: MessageId) -> Flow {
+    fn start_message(&mut self, message: MessageId) -> SinkResult {
         self.next = 0;
         self.open.clear();
         self.root = (self.record(message.index()), message.index());
@@ -323,7 +323,7 @@ impl<'i, const H: usize> Sink<'i> for Tree<'_, H> {
         Ok(())
     }
 
-    fn start_sub(&mut self, field: FieldId) -> Flow {
+    fn start_sub(&mut self, field: FieldId) -> SinkResult {
         let Some(slot) = self.slot(field) else { return Ok(()) };
         let (at, was_there) = self.place(slot);
         let record = match was_there {
@@ -338,68 +338,68 @@ impl<'i, const H: usize> Sink<'i> for Tree<'_, H> {
         Ok(())
     }
 
-    fn end_sub(&mut self, field: FieldId) -> Flow {
+    fn end_sub(&mut self, field: FieldId) -> SinkResult {
         if self.slot(field).is_some() {
             self.open.pop();
         }
         Ok(())
     }
 
-    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+    fn i64(&mut self, field: FieldId, value: i64) -> SinkResult {
         self.number(field, value as u64)
     }
 
-    fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+    fn u64(&mut self, field: FieldId, value: u64) -> SinkResult {
         self.number(field, value)
     }
 
-    fn i32(&mut self, field: FieldId, value: i32) -> Flow {
+    fn i32(&mut self, field: FieldId, value: i32) -> SinkResult {
         self.number(field, value as u64)
     }
 
-    fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+    fn u32(&mut self, field: FieldId, value: u32) -> SinkResult {
         self.number(field, value.into())
     }
 
-    fn f64(&mut self, field: FieldId, value: f64) -> Flow {
+    fn f64(&mut self, field: FieldId, value: f64) -> SinkResult {
         self.number(field, value.to_bits())
     }
 
-    fn f32(&mut self, field: FieldId, value: f32) -> Flow {
+    fn f32(&mut self, field: FieldId, value: f32) -> SinkResult {
         self.number(field, value.to_bits().into())
     }
 
-    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+    fn bool(&mut self, field: FieldId, value: bool) -> SinkResult {
         self.number(field, value.into())
     }
 
-    fn start_string(&mut self, _: FieldId, _: usize) -> Flow {
+    fn start_string(&mut self, _: FieldId, _: usize) -> SinkResult {
         self.text = (0, 0);
         Ok(())
     }
 
-    fn string(&mut self, _: FieldId, piece: &'i str) -> Flow {
+    fn string(&mut self, _: FieldId, piece: &'i str) -> SinkResult {
         self.piece(piece.as_bytes())
     }
 
-    fn raw_string(&mut self, _: FieldId, piece: &'i [u8]) -> Flow {
+    fn raw_string(&mut self, _: FieldId, piece: &'i [u8]) -> SinkResult {
         self.piece(piece)
     }
 
-    fn end_string(&mut self, field: FieldId) -> Flow {
+    fn end_string(&mut self, field: FieldId) -> SinkResult {
         self.store_text(field)
     }
 
-    fn start_bytes(&mut self, _: FieldId, _: usize) -> Flow {
+    fn start_bytes(&mut self, _: FieldId, _: usize) -> SinkResult {
         self.text = (0, 0);
         Ok(())
     }
 
-    fn bytes(&mut self, _: FieldId, piece: &'i [u8]) -> Flow {
+    fn bytes(&mut self, _: FieldId, piece: &'i [u8]) -> SinkResult {
         self.piece(piece)
     }
 
-    fn end_bytes(&mut self, field: FieldId) -> Flow {
+    fn end_bytes(&mut self, field: FieldId) -> SinkResult {
         self.store_text(field)
     }
 }

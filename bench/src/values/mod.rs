@@ -33,7 +33,7 @@ enum Boxed {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum ValueKind {
     Null,
     Int64,
     Double,
@@ -41,29 +41,36 @@ enum Kind {
     Tuple5,
 }
 
-impl Kind {
-    const ALL: [Kind; 5] = [Kind::Null, Kind::Int64, Kind::Double, Kind::Text, Kind::Tuple5];
+impl ValueKind {
+    const ALL: [ValueKind; 5] =
+        [ValueKind::Null, ValueKind::Int64, ValueKind::Double, ValueKind::Text, ValueKind::Tuple5];
 
     fn name(self) -> &'static str {
         match self {
-            Kind::Null => "null",
-            Kind::Int64 => "int64",
-            Kind::Double => "double",
-            Kind::Text => "string",
-            Kind::Tuple5 => "tuple5",
+            ValueKind::Null => "null",
+            ValueKind::Int64 => "int64",
+            ValueKind::Double => "double",
+            ValueKind::Text => "string",
+            ValueKind::Tuple5 => "tuple5",
         }
     }
 
     fn boxed(self, i: usize) -> Boxed {
         match self {
-            Kind::Null => Boxed::Null,
-            Kind::Int64 => Boxed::Int(i as i64),
-            Kind::Double => Boxed::Double(i as f64),
-            Kind::Text => Boxed::Text(TEXTS[i % TEXTS.len()].to_owned()),
-            Kind::Tuple5 => Boxed::Tuple(
-                [Kind::Text, Kind::Int64, Kind::Double, Kind::Text, Kind::Null]
-                    .map(|kind| kind.boxed(i))
-                    .to_vec(),
+            ValueKind::Null => Boxed::Null,
+            ValueKind::Int64 => Boxed::Int(i as i64),
+            ValueKind::Double => Boxed::Double(i as f64),
+            ValueKind::Text => Boxed::Text(TEXTS[i % TEXTS.len()].to_owned()),
+            ValueKind::Tuple5 => Boxed::Tuple(
+                [
+                    ValueKind::Text,
+                    ValueKind::Int64,
+                    ValueKind::Double,
+                    ValueKind::Text,
+                    ValueKind::Null,
+                ]
+                .map(|kind| kind.boxed(i))
+                .to_vec(),
             ),
         }
     }
@@ -71,11 +78,11 @@ impl Kind {
     fn push(self, i: usize, region: &mut TupleBuf<()>) {
         let text = Value::Str(TEXTS[i % TEXTS.len()]);
         match self {
-            Kind::Null => region.push((), &[Value::Null]),
-            Kind::Int64 => region.push((), &[Value::Int(i as i64)]),
-            Kind::Double => region.push((), &[Value::Double(i as f64)]),
-            Kind::Text => region.push((), &[text]),
-            Kind::Tuple5 => region.push(
+            ValueKind::Null => region.push((), &[Value::Null]),
+            ValueKind::Int64 => region.push((), &[Value::Int(i as i64)]),
+            ValueKind::Double => region.push((), &[Value::Double(i as f64)]),
+            ValueKind::Text => region.push((), &[text]),
+            ValueKind::Tuple5 => region.push(
                 (),
                 &[text, Value::Int(i as i64), Value::Double(i as f64), text, Value::Null],
             ),
@@ -86,7 +93,7 @@ impl Kind {
 const TEXTS: [&str; 3] = ["localhost:10000", "localhost:10001", "a text of some thirty letters"];
 
 /// Runs `fills` fills and returns a check sum of the final slots.
-type Way = fn(Kind, usize) -> usize;
+type Way = fn(ValueKind, usize) -> usize;
 
 const WAYS: [(&str, Way); 5] = [
     ("tidemill", region),
@@ -96,7 +103,7 @@ const WAYS: [(&str, Way); 5] = [
     ("mark-sweep", mark_sweep),
 ];
 
-fn region(kind: Kind, fills: usize) -> usize {
+fn region(kind: ValueKind, fills: usize) -> usize {
     let mut region = TupleBuf::new();
     for _ in 0..fills {
         region.clear();
@@ -108,14 +115,14 @@ fn region(kind: Kind, fills: usize) -> usize {
     region.len()
 }
 
-fn shared(kind: Kind, fills: usize) -> usize {
+fn shared(kind: ValueKind, fills: usize) -> usize {
     let null = Arc::new(Boxed::Null);
     let mut slots = vec![null.clone(); SLOTS];
     for _ in 0..fills {
         for (i, slot) in slots.iter_mut().enumerate() {
             // As in P2, there is one null.
             *slot = match kind {
-                Kind::Null => null.clone(),
+                ValueKind::Null => null.clone(),
                 _ => Arc::new(kind.boxed(i)),
             };
         }
@@ -124,7 +131,7 @@ fn shared(kind: Kind, fills: usize) -> usize {
     slots.len()
 }
 
-fn raw(kind: Kind, fills: usize) -> usize {
+fn raw(kind: ValueKind, fills: usize) -> usize {
     let mut slots: Vec<Box<Boxed>> = (0..SLOTS).map(|_| Box::new(Boxed::Null)).collect();
     for _ in 0..fills {
         for (i, slot) in slots.iter_mut().enumerate() {
@@ -136,7 +143,7 @@ fn raw(kind: Kind, fills: usize) -> usize {
     slots.len()
 }
 
-fn copies(kind: Kind, fills: usize) -> usize {
+fn copies(kind: ValueKind, fills: usize) -> usize {
     let mut slots: Vec<Box<Boxed>> = (0..SLOTS).map(|_| Box::new(Boxed::Null)).collect();
     for _ in 0..fills {
         for (i, slot) in slots.iter_mut().enumerate() {
@@ -179,7 +186,7 @@ impl Heap {
     }
 }
 
-fn mark_sweep(kind: Kind, fills: usize) -> usize {
+fn mark_sweep(kind: ValueKind, fills: usize) -> usize {
     let mut heap = Heap::default();
     let first = heap.create(Boxed::Null);
     let mut slots = vec![first; SLOTS];
@@ -195,7 +202,7 @@ fn mark_sweep(kind: Kind, fills: usize) -> usize {
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let fills = if extent.small { 20 } else { 400 };
     let runs = if extent.small { 3 } else { 7 };
-    for kind in Kind::ALL {
+    for kind in ValueKind::ALL {
         let mut figures = vec![Vec::new(); WAYS.len()];
         for _ in 0..runs {
             for ((who, way), figures) in WAYS.iter().zip(&mut figures) {
@@ -224,7 +231,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
 fn marking_against_counting(extent: Extent, report: &mut Report) {
     let objects = if extent.small { 2_500 } else { 250_000 };
     let mut heap = Heap::default();
-    let roots: Vec<u32> = (0..objects).map(|i| heap.create(Kind::Int64.boxed(i))).collect();
+    let roots: Vec<u32> = (0..objects).map(|i| heap.create(ValueKind::Int64.boxed(i))).collect();
     let (seconds, ()) = cpu_seconds(|| heap.collect(black_box(&roots)));
     let mark_ns = seconds * 1e9 / objects as f64;
     let copies = 1_000_000;

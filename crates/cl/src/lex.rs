@@ -126,7 +126,7 @@ pub fn lex(file: FileId, text: &str) -> Lexed {
     // Some five bytes of source are a token; growing once is better than always having too much.
     let tokens = Vec::with_capacity(text.len() / 5 + 1);
     let lexed = Lexed { tokens, ..Lexed::default() };
-    let mut lexer = Lexer { file, cursor: Cursor::behind_mark(text), lexed };
+    let mut lexer = Lexer { file, cursor: Cursor::after_byte_order_mark(text), lexed };
     while lexer.token() {}
     lexer.lexed
 }

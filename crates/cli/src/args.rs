@@ -22,8 +22,8 @@ pub use exploring::ExploreArgs;
 pub use folder::expand;
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
-    Clocks, EngineKind, ExplainArgs, Fabric, Form, InstallArgs, Keys, Line, QueryArgs, RunArgs,
-    SimArgs, Simulated, Tuples, UninstallArgs, WhyArgs,
+    Clocks, ControlArgs, EngineKind, ExplainArgs, Fabric, Form, InstallArgs, Keys, QueryArgs,
+    RunArgs, SimArgs, Simulated, Tuples, UninstallArgs, WhyArgs,
 };
 pub use origin::Origin;
 pub use sources::{SchemaArgs, Sources};

@@ -149,7 +149,7 @@ fn frames_go_into_captures() {
     let output = run(&format!("run {rules} {graph} --listen localhost:0 --root {root}"));
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     let file = std::fs::File::open(folder.path().join("seen.pcap")).expect("a capture");
-    let mut reader = tidemill_apps::capture::Reader::new(file).expect("a capture");
+    let mut reader = tidemill_apps::capture::CaptureReader::new(file).expect("a capture");
     let mut frame = tidemill_apps::capture::Frame::default();
     reader.next(&mut frame).expect("a frame");
     let text = tidemill_apps::frame::describe(&frame.bytes);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tidemill_apps::capture::{Frame, Reader};
+use tidemill_apps::capture::{CaptureReader, Frame};
 use tidemill_support::traffic::{Plan, Truth};
 
 use crate::common::{Folder, skipped, status, stderr, stdout, tidemill};
@@ -92,7 +92,7 @@ fn collected(folder: &Path, lost: std::ops::Range<usize>) -> Option<String> {
         std::thread::sleep(Duration::from_millis(20));
     }
     let file = File::open(folder.join("export.pcap")).expect("a capture");
-    let (mut reader, mut frame) = (Reader::new(file).expect("a capture"), Frame::default());
+    let (mut reader, mut frame) = (CaptureReader::new(file).expect("a capture"), Frame::default());
     let mut number = 0;
     while reader.next(&mut frame).is_ok() {
         if !lost.contains(&number) {

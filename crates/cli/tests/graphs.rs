@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::device::{Namespaces, Running, sh, try_sh};
 use crate::common::{Folder, root, skipped, status, stderr, tidemill};
-use tidemill_apps::capture::{Frame, Reader};
+use tidemill_apps::capture::{CaptureReader, Frame};
 use tidemill_apps::frame;
 use tidemill_support::golden;
 
@@ -39,7 +39,7 @@ fn captures(folder: &Path) -> BTreeMap<String, String> {
 
 pub fn text(capture: &Path) -> String {
     let file = std::fs::File::open(capture).expect("a capture");
-    let mut reader = Reader::new(file).expect("a capture");
+    let mut reader = CaptureReader::new(file).expect("a capture");
     let (mut frame, mut text) = (Frame::default(), String::new());
     while reader.next(&mut frame).is_ok() {
         text += &frame::describe(&frame.bytes);

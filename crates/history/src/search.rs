@@ -115,9 +115,9 @@ impl Placed {
         let completed_words = completed.div_ceil(64);
         let mut bit = vec![0; calls.len()];
         for (place, number) in (0..).zip(order) {
-            let behind = (completed_words * 64 - completed) as u32;
+            let padding = (completed_words * 64 - completed) as u32;
             let is_pending = calls[number as usize].returned.is_none();
-            bit[number as usize] = place + if is_pending { behind } else { 0 };
+            bit[number as usize] = place + if is_pending { padding } else { 0 };
         }
         let pending_words = (calls.len() - completed).div_ceil(64);
         Placed { words: vec![0; completed_words + pending_words], bit, completed_words }

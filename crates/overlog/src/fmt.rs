@@ -13,7 +13,7 @@
 //! * `p(@X, Y)`, `a_MIN<X>`, `V[i]`, `M{i, j}` are tight; operators have a blank on both sides.
 //! * The inside of a namespace is indented by [`INDENT`].
 //! * Preprocessor lines begin at the first column and are otherwise kept.
-//! * Empty lines between statements are kept, several as one. Comments stay behind what they
+//! * Empty lines between statements are kept, several as one. Comments stay after what they
 //!   stood after, those of neighbouring lines in one column, or on a line of their own.
 
 mod align;

@@ -133,7 +133,7 @@ impl TokenKind {
 /// [`TokenKind::End`]. `text` must be shorter than 4 GiB.
 pub fn lex(file: FileId, text: &str, start: usize) -> Vec<Token> {
     let cursor = match start {
-        0 => Cursor::behind_mark(text),
+        0 => Cursor::after_byte_order_mark(text),
         start => Cursor::starting(text, start),
     };
     let mut lexer = Lexer { file, cursor, line_start: true, error: None };

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 use rustix::process::{Resource, Rlimit, setrlimit};
-use rustix::time::{ClockId, clock_gettime};
 use tidemill_pore::xenstore::outlet::{Failure, Outlet};
 use tidemill_pore::xenstore::page;
 use tidemill_pore::xenstore::server::{Server, Settings};
 use tidemill_pore::xenstore::wire::{HEADER_BYTES, Header, Type, put_message};
 use tidemill_pore::{Pore, Width};
+use tidemill_support::cpu;
 
 struct Store {
     folder: PathBuf,
@@ -57,7 +57,7 @@ fn name(outcome: Result<Vec<u8>, Failure>) -> String {
     match outcome {
         Ok(payload) => String::from_utf8_lossy(&payload).into_owned(),
         Err(Failure::Store(name)) => name,
-        Err(Failure::Line(error)) => panic!("{error}"),
+        Err(Failure::Transport(error)) => panic!("{error}"),
     }
 }
 
@@ -387,17 +387,13 @@ fn child_without_descriptors() {
     let filling: Vec<File> = std::iter::from_fn(|| File::open("/").ok()).collect();
     assert!(filling.len() > 20, "{}", filling.len());
     connect(&client, &address).expect("it queues");
-    let before = cpu();
+    let before = cpu::of_process();
     std::thread::sleep(Duration::from_millis(600));
-    let used = cpu() - before;
+    let used = cpu::of_process() - before;
     assert!(used < Duration::from_millis(150), "{used:?} of 600 ms");
     drop(filling);
     let mut outlet = Outlet::stream(UnixStream::from(client)).expect("a connection");
     check_requests(&mut outlet);
-}
-
-fn cpu() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).expect("a time")
 }
 
 #[test]

@@ -14,7 +14,7 @@
 
 use std::sync::atomic::AtomicU8;
 
-use crate::layout::{Channel, Component, Frame, Line, Process, SYSTEM, Slot};
+use crate::layout::{Channel, Component, Frame, Process, SYSTEM, Session, Slot};
 use crate::program::{ComponentType, Interface};
 
 macro_rules! handle {
@@ -100,7 +100,7 @@ handle! {
         flags, set_flags: u16;
         next, set_next: ProcessRef;
         previous, set_previous: ProcessRef;
-        lines, set_lines: LineRef;
+        sessions, set_sessions: SessionRef;
     }
 }
 
@@ -129,10 +129,10 @@ handle! {
 }
 
 handle! {
-    /// A line.
-    LineRef of Line {
-        next, set_next: LineRef;
-        previous, set_previous: LineRef;
+    /// A session.
+    SessionRef of Session {
+        next, set_next: SessionRef;
+        previous, set_previous: SessionRef;
         process, set_process: ProcessRef;
         component, set_component: ComponentRef;
     }
@@ -263,7 +263,7 @@ impl SlotRef {
     }
 }
 
-impl LineRef {
+impl SessionRef {
     /// Its slot, which comes first.
     pub(crate) fn slot(self) -> SlotRef {
         SlotRef(self.0.cast())

@@ -87,7 +87,7 @@ impl Worker {
     pub fn client_path(&mut self, communication: Communication) -> Option<String> {
         crew::visit(self, |worker| {
             crew::between(worker, |worker| {
-                let server = worker.machine.systems.lines.get(communication)?;
+                let server = worker.machine.systems.servers.get(communication)?;
                 let client = server.channel().client_component().some()?;
                 Some(unique_path(worker, client))
             })

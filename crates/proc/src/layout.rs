@@ -83,7 +83,7 @@ pub struct Process {
     /// See `next`.
     pub previous: *mut Process,
     /// Communications with sub-components that this process has opened.
-    pub lines: *mut Line,
+    pub sessions: *mut Session,
     /// The next in the queue it waits in.
     pub link: *mut Process,
     /// The frame that is resumed next.
@@ -238,13 +238,13 @@ pub struct SlotTable {
 
 /// A process's end of a communication with a sub-component; its slot is the first field.
 #[repr(C)]
-pub struct Line {
+pub struct Session {
     /// The slot; its target is the sub-component.
     pub slot: Slot,
-    /// Neighbours in the list of the process's lines.
-    pub next: *mut Line,
+    /// Neighbours in the list of the process's sessions.
+    pub next: *mut Session,
     /// See `next`.
-    pub previous: *mut Line,
+    pub previous: *mut Session,
     /// Whose it is.
     pub process: *mut Process,
     /// The sub-component; live as long as the slot's channel is open.
@@ -262,8 +262,8 @@ pub const PORT_IMPLEMENTATION: u64 = 3;
 /// A system component.
 pub const PORT_SYSTEM: u64 = 4;
 /// An offered interface of a sub-component, by its number in the program: in the slot of a
-/// [`Line`].
-pub const PORT_LINE: u64 = 5;
+/// [`Session`].
+pub const PORT_SESSION: u64 = 5;
 /// The index of a port: the first that is not connected.
 pub const NEXT_FREE: u32 = u32::MAX;
 
@@ -358,7 +358,7 @@ offsets! {
     PROCESS_STATE = Process.state;
     PROCESS_WAIT = Process.wait;
     PROCESS_HOLDS = Process.holds;
-    PROCESS_LINES = Process.lines;
+    PROCESS_SESSIONS = Process.sessions;
     PROCESS_GRANTED = Process.granted;
     CHANNEL_HEAD = Channel.head;
     CHANNEL_COUNT = Channel.count;
@@ -368,7 +368,7 @@ offsets! {
     CHANNEL_CLIENT_PROCESS = Channel.client_process;
     SLOT_CHANNEL = Slot.channel;
     SLOT_PORT = Slot.port;
-    LINE_COMPONENT = Line.component;
+    SESSION_COMPONENT = Session.component;
     COMPONENT_FLAGS = Component.flags;
     COMPONENT_LOCK = Component.lock;
     COMPONENT_LOCK_QUEUE = Component.lock_queue;

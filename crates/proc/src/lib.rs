@@ -9,24 +9,24 @@
 //! processes.
 //!
 //! ```text
-//! the face       worker     the worker as its embedder sees it     runner   a worker on a loop
-//!                entry      operations that code calls             inspect  listings
+//! the face       worker     the worker as its embedder sees it     runner    a worker on a loop
+//!                entry      operations that code calls             inspect   listings
 //!                interpret  code that is interpreted               console, number  built-ins
-//! workers        crew/      several loops: run, share, gather      ticker   the end of slices
+//! workers        crew/      several loops: run, share, gather      ticker    the end of slices
 //!                scheduler  slices, and work between processes    paused    why it returned
-//! the tree       component/ lives, connections, ends               tear/    what has failed
-//!                channel/   communications                         lines/   those with children
-//!                system/    the seam to system components          pieces/  incremental work
+//! the tree       component/ lives, connections, ends               tear/     what has failed
+//!                channel/   communications                         sessions/ those with children
+//!                system/    the seam to system components          pieces/   incremental work
 //!                outside    components that the embedder makes
 //!                communication   names of communications, and their messages
-//! scheduling     process/   making, running, killing processes     ready    their queue
-//!                monitor/   locks and conditions                   clock/   virtual time
+//! scheduling     process/   making, running, killing processes     ready     their queue
+//!                monitor/   locks and conditions                   clock/    virtual time
 //!                fault/     faults and their reports               crew/place, crew/alone
-//!                fault_text texts of faults with details           near     prefetching
+//!                fault_text texts of faults with details           near      prefetching
 //! data           words/     what words own                         text, array, collection/
 //! the worker     machine    all that a worker knows                interpreter, executable
-//! memory         memory     blocks and their accounting            handle   names of blocks
-//!                layout     shapes that generated code uses        program  descriptors
+//! memory         memory     blocks and their accounting            handle    names of blocks
+//!                layout     shapes that generated code uses        program   descriptors
 //! ```
 //! A process is a block with its outermost frame; frames of calls are blocks in a list. Code of a
 //! frame is a state machine: it runs until an operation would block, notes where it is, and
@@ -51,7 +51,6 @@ mod inspect;
 pub mod interpret;
 mod interpreter;
 pub mod layout;
-mod lines;
 mod machine;
 mod memory;
 mod monitor;
@@ -65,6 +64,7 @@ pub mod program;
 mod ready;
 mod runner;
 mod scheduler;
+mod sessions;
 mod system;
 mod tear;
 mod text;

@@ -9,12 +9,12 @@ use crate::handle::{ComponentRef, ProcessRef, SlotRef};
 use crate::interpret::Interpreter;
 use crate::layout::WorkerHead;
 use crate::layout::{Frame, Process};
-use crate::lines::LineMap;
 use crate::monitor::Looker;
 use crate::outside::state::Outside;
 use crate::pieces::Pieces;
 use crate::process;
 use crate::program::Program;
+use crate::sessions::SessionMap;
 use crate::system::Systems;
 use crate::tear::Stopping;
 use std::ops::{Deref, DerefMut};
@@ -159,8 +159,8 @@ pub struct Machine {
     /// Components whose conditions test for messages of a missing connection, by the component that
     /// lacks it.
     pub(crate) watchers: OrderedMap<u64, OrderedSet<ComponentId>>,
-    /// Lines of processes that have many.
-    pub(crate) lines: LineMap,
+    /// Sessions of processes that have many.
+    pub(crate) sessions: SessionMap,
     /// Virtual times, by the number of their component.
     pub(crate) clocks: OrderedMap<u32, Clock>,
     /// How many processes were put before others since all had their turn.

@@ -31,7 +31,7 @@ impl Worker {
     /// soon.
     #[inline]
     pub fn prefetch(&self, communication: Communication) {
-        if let Some(server) = self.machine.systems.lines.at(communication) {
+        if let Some(server) = self.machine.systems.servers.at(communication) {
             prefetch(server.0.cast::<u8>().wrapping_add(PROCESS_SYSTEM as usize), 2);
         }
     }
@@ -39,7 +39,7 @@ impl Worker {
     /// Prefetches the client of a communication that has been prefetched itself.
     #[inline]
     pub fn prefetch_client(&self, communication: Communication) {
-        if let Some(server) = self.machine.systems.lines.get(communication) {
+        if let Some(server) = self.machine.systems.servers.get(communication) {
             let channel = server.channel();
             prefetch::<Process>(channel.client_process().0, PROCESS_LINES);
             prefetch(channel.client_component().0, COMPONENT_LINES);

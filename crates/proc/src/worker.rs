@@ -18,7 +18,6 @@ use crate::crew::{self};
 use crate::fault::{self, Ended, Reports};
 use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::Process;
-use crate::lines::LineMap;
 use crate::machine::Worker;
 use crate::memory::Memory;
 use crate::monitor::Looker;
@@ -27,6 +26,7 @@ use crate::outside::state::Outside;
 use crate::pieces::{self, Pieces};
 use crate::process;
 use crate::program::{Executable, Program};
+use crate::sessions::SessionMap;
 use crate::system::{self, Systems};
 use crate::tear::{self};
 
@@ -118,7 +118,7 @@ impl Worker {
                 looker: Looker::default(),
                 parked: OrderedMap::new(),
                 watchers: OrderedMap::new(),
-                lines: LineMap::default(),
+                sessions: SessionMap::default(),
                 clocks: OrderedMap::new(),
                 favours: 0,
                 sleeps: 0,

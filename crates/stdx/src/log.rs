@@ -49,7 +49,7 @@ mod tail;
 pub use filter::{FilterError, Filters};
 pub use json::{JsonLine, json_lines};
 pub use output::{AlreadySet, Handle, Output, Record, Value, init, lines, subscriber};
-pub use tail::{Line, TAIL_LINES, last_line, lines_after};
+pub use tail::{LogLine, TAIL_LINES, last_line, lines_after};
 
 #[doc(hidden)]
 pub use tracing;

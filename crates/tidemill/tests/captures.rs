@@ -9,7 +9,7 @@ use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{Clock, Listen, Report, RunOptions};
 use tidemill::sim::SimOptions;
 use tidemill::tape::taped;
-use tidemill_apps::capture::{Format, Writer};
+use tidemill_apps::capture::{CaptureWriter, Format};
 
 /// The time of the first packet, in nanoseconds since the epoch.
 const BEGIN_NS: i64 = 1_700_000_000_000_000_000;
@@ -22,7 +22,7 @@ impl Capture {
         let name = format!("tidemill-{}-{name}.pcap", std::process::id());
         let path = std::env::temp_dir().join(name);
         let file = File::create(&path).expect("a file");
-        let mut writer = Writer::new(file, Format::Pcap).expect("it can be written");
+        let mut writer = CaptureWriter::new(file, Format::Pcap).expect("it can be written");
         for ms in times_ms {
             writer.write(BEGIN_NS + ms * 1_000_000, &[7; 60], 60).expect("it can be written");
         }

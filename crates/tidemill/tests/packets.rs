@@ -133,9 +133,9 @@ fn scripted(folder: &Path, program: &str, config: &str, links: &str) -> String {
 }
 
 fn frames(file: &Path) -> Vec<Vec<u8>> {
-    use tidemill_apps::capture::{Frame, Reader};
+    use tidemill_apps::capture::{CaptureReader, Frame};
     let file = fs::File::open(file).expect("written");
-    let (mut reader, mut frame) = (Reader::new(file).expect("a capture"), Frame::default());
+    let (mut reader, mut frame) = (CaptureReader::new(file).expect("a capture"), Frame::default());
     let mut frames = Vec::new();
     while reader.next(&mut frame).is_ok() {
         frames.push(frame.bytes.clone());

@@ -12,7 +12,7 @@ use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{Listen, Report, RunOptions};
 use tidemill::sim::SimOptions;
 use tidemill::tape::taped;
-use tidemill_apps::capture::{Format, Writer};
+use tidemill_apps::capture::{CaptureWriter, Format};
 
 /// A named pipe; removed on drop.
 struct Pipe(PathBuf);
@@ -74,7 +74,7 @@ fn time_of(text: &str, words: &str) -> f64 {
 
 fn capture(format: Format) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes, format).expect("it can be written");
+    let mut writer = CaptureWriter::new(&mut bytes, format).expect("it can be written");
     for second in 0..3 {
         let time_ns = 1_700_000_000_000_000_000 + second * 1_000_000_000;
         writer.write(time_ns, &[7; 60], 60).expect("it can be written");

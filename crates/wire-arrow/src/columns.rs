@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema as ArrowSchema, SchemaRef};
 use tidemill_wire::message::batch::Rows;
-use tidemill_wire::{FieldId, Flow, MessageId, Schema, Sink, Stop, Wants};
+use tidemill_wire::{FieldId, MessageId, Schema, Sink, SinkResult, Stop, Wants};
 
 use crate::append::append;
 use crate::column::{Column, Form, Full, Items, put};
@@ -155,7 +155,7 @@ impl Columns {
     }
 
     #[inline]
-    fn begin_text(&mut self, field: FieldId) -> Flow {
+    fn begin_text(&mut self, field: FieldId) -> SinkResult {
         let row = self.here.row;
         self.open = None;
         let Some(Column { rows, items, .. }) = self.place(field) else { return Ok(()) };
@@ -213,7 +213,7 @@ fn truncate_column(plan: &mut Plan, number: usize, rows: usize) {
 macro_rules! scalar {
     ($name:ident, $type:ty, $($items:pat => $values:expr),+) => {
         #[inline]
-        fn $name(&mut self, field: FieldId, value: $type) -> Flow {
+        fn $name(&mut self, field: FieldId, value: $type) -> SinkResult {
             let row = self.here.row;
             let Some(Column { rows, items, .. }) = self.place(field) else { return Ok(()) };
             match items {
@@ -239,7 +239,7 @@ impl<'a> Sink<'a> for Columns {
             | Wants::BYTES
     }
 
-    fn start_message(&mut self, _: MessageId) -> Flow {
+    fn start_message(&mut self, _: MessageId) -> SinkResult {
         self.drop_row();
         let record: &mut Record = &mut self.plan.records[0];
         record.row = record.rows;
@@ -248,13 +248,13 @@ impl<'a> Sink<'a> for Columns {
         Ok(())
     }
 
-    fn end_message(&mut self, _: MessageId) -> Flow {
+    fn end_message(&mut self, _: MessageId) -> SinkResult {
         self.begun = false;
         self.plan.records[0].rows += 1;
         Ok(())
     }
 
-    fn start_sub(&mut self, field: FieldId) -> Flow {
+    fn start_sub(&mut self, field: FieldId) -> SinkResult {
         self.outer.push(self.here);
         let row = self.here.row;
         let inner = self.place(field).and_then(|column| match column.items {
@@ -280,7 +280,7 @@ impl<'a> Sink<'a> for Columns {
         Ok(())
     }
 
-    fn end_sub(&mut self, _: FieldId) -> Flow {
+    fn end_sub(&mut self, _: FieldId) -> SinkResult {
         if let Some(outside) = self.outer.pop() {
             self.here = outside;
         }
@@ -295,7 +295,7 @@ impl<'a> Sink<'a> for Columns {
     scalar!(f32, f32, Items::F32(values) => values);
 
     #[inline]
-    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+    fn bool(&mut self, field: FieldId, value: bool) -> SinkResult {
         let row = self.here.row;
         let Some(Column { rows, items: Items::Bool(values), .. }) = self.place(field) else {
             return Ok(());
@@ -306,12 +306,12 @@ impl<'a> Sink<'a> for Columns {
         Ok(())
     }
 
-    fn start_string(&mut self, field: FieldId, _: usize) -> Flow {
+    fn start_string(&mut self, field: FieldId, _: usize) -> SinkResult {
         self.begin_text(field)
     }
 
     #[inline]
-    fn string(&mut self, _: FieldId, piece: &'a str) -> Flow {
+    fn string(&mut self, _: FieldId, piece: &'a str) -> SinkResult {
         if let Some(column) = self.open
             && let Items::Text(texts, _) = &mut self.plan.columns[column].items
         {
@@ -320,19 +320,19 @@ impl<'a> Sink<'a> for Columns {
         Ok(())
     }
 
-    fn end_string(&mut self, _: FieldId) -> Flow {
+    fn end_string(&mut self, _: FieldId) -> SinkResult {
         match self.open.take().map(|column| &mut self.plan.columns[column].items) {
             Some(Items::Text(texts, _)) => texts.close().map_err(stop),
             _ => Ok(()),
         }
     }
 
-    fn start_bytes(&mut self, field: FieldId, _: usize) -> Flow {
+    fn start_bytes(&mut self, field: FieldId, _: usize) -> SinkResult {
         self.begin_text(field)
     }
 
     #[inline]
-    fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
+    fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> SinkResult {
         match self.open.map(|column| &mut self.plan.columns[column].items) {
             Some(Items::Bytes(texts)) => texts.data.extend_from_slice(piece),
             // A string that need not be UTF-8, and is not.
@@ -344,7 +344,7 @@ impl<'a> Sink<'a> for Columns {
         Ok(())
     }
 
-    fn end_bytes(&mut self, _: FieldId) -> Flow {
+    fn end_bytes(&mut self, _: FieldId) -> SinkResult {
         match self.open.take().map(|column| &mut self.plan.columns[column].items) {
             Some(Items::Bytes(texts)) => texts.close().map_err(stop),
             _ => Ok(()),

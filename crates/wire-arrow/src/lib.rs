@@ -3,12 +3,12 @@
 //! ```text
 //! bytes --decoder--> events ------ Columns, a sink ------> values, list starts, presence bits
 //!    '--native--> records of some hundred messages --'         |
-//!                 Reader, column by column                finish, per batch
+//!                 BatchReader, column by column                finish, per batch
 //!                                                              v
 //!                                      RecordBatch --Output--> Arrow IPC stream, Parquet file
 //! ```
-//! [`Columns`] appends the values of any decoder one by one, and is the reference. [`Reader`] lets
-//! native code store some hundred messages as records, which stay in the cache, and reads them
+//! [`Columns`] appends the values of any decoder one by one, and is the reference. [`BatchReader`]
+//! lets native code store some hundred messages as records, which stay in the cache, and reads them
 //! field by field in branch-free loops.
 //!
 //! | in the schema | column |
@@ -64,5 +64,5 @@ mod rows;
 pub use columns::Columns;
 pub use output::{Format, Output};
 pub use plan::{EnumForm, Options, PlanError};
-pub use reader::{Engine, Reader, ReaderCode};
-pub use rows::{Cell, Kind, RowError, RowFile};
+pub use reader::{BatchReader, Engine, ReaderCode};
+pub use rows::{Cell, ColumnType, RowError, RowFile};

@@ -77,7 +77,7 @@ impl ReaderCode {
 }
 
 /// Turns serialized messages into batches.
-pub struct Reader {
+pub struct BatchReader {
     code: Arc<ReaderCode>,
     columns: Columns,
     /// Messages that are not in the columns yet, if native code stores them.
@@ -86,7 +86,7 @@ pub struct Reader {
     bytes: usize,
 }
 
-impl Reader {
+impl BatchReader {
     /// A reader of messages of one type.
     ///
     /// # Errors
@@ -96,16 +96,16 @@ impl Reader {
         message: MessageId,
         options: &Options,
         engine: Engine,
-    ) -> Result<Reader, PlanError> {
-        Ok(Reader::with(Arc::new(ReaderCode::new(schema, message, options, engine)?)))
+    ) -> Result<BatchReader, PlanError> {
+        Ok(BatchReader::with(Arc::new(ReaderCode::new(schema, message, options, engine)?)))
     }
 
     /// A reader that uses code which was made before.
-    pub fn with(code: Arc<ReaderCode>) -> Reader {
+    pub fn with(code: Arc<ReaderCode>) -> BatchReader {
         let columns = Columns::new(&code.schema, code.message, &code.options);
         let columns = columns.expect("the same selection could be had before");
         let stored = code.native.as_ref().and_then(|_| Batch::new(&code.schema, code.message).ok());
-        Reader { code, columns, stored, bytes: 0 }
+        BatchReader { code, columns, stored, bytes: 0 }
     }
 
     /// The schema of the batches.
@@ -122,7 +122,7 @@ impl Reader {
     ///
     /// # Errors
     /// Bytes that are no such message: there is no row then. A column that would hold more than
-    /// 2 GiB, as `stopped`: [`Reader::finish`] more often.
+    /// 2 GiB, as `stopped`: [`BatchReader::finish`] more often.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), DecodeError> {
         let ReaderCode { schema, message, tables, native, .. } = &*self.code;
         let decoder = Decoder::with(schema, tables);

@@ -1,9 +1,9 @@
 //! Writes rows of plain values, which are no messages, to a Parquet file.
 //!
 //! ```
-//! use tidemill_wire_arrow::{Cell, Kind, RowFile};
+//! use tidemill_wire_arrow::{Cell, ColumnType, RowFile};
 //!
-//! let columns = [("id".to_owned(), Kind::Integer), ("note".to_owned(), Kind::Text)];
+//! let columns = [("id".to_owned(), ColumnType::Integer), ("note".to_owned(), ColumnType::Text)];
 //! let mut file = RowFile::new(Vec::new(), &columns)?;
 //! file.push(&[Cell::Integer(7), Cell::Null])?;
 //! let bytes = file.finish()?;
@@ -33,7 +33,7 @@ const GROUP_BYTES: usize = 16 << 20;
 
 /// The type of a column. Every column is nullable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ColumnType {
     /// `Int64`.
     Integer,
     /// `Float64`.
@@ -55,17 +55,17 @@ pub enum Kind {
 pub enum Cell<'c> {
     /// Null.
     Null,
-    /// See [`Kind::Integer`].
+    /// See [`ColumnType::Integer`].
     Integer(i64),
-    /// See [`Kind::Double`].
+    /// See [`ColumnType::Double`].
     Double(f64),
-    /// See [`Kind::Boolean`].
+    /// See [`ColumnType::Boolean`].
     Boolean(bool),
-    /// See [`Kind::Text`].
+    /// See [`ColumnType::Text`].
     Text(&'c str),
-    /// See [`Kind::Bytes`] and [`Kind::Fixed`].
+    /// See [`ColumnType::Bytes`] and [`ColumnType::Fixed`].
     Bytes(&'c [u8]),
-    /// See [`Kind::Time`].
+    /// See [`ColumnType::Time`].
     Time(i64),
 }
 
@@ -106,15 +106,19 @@ enum Column {
 }
 
 impl Column {
-    fn new(kind: Kind) -> Column {
+    fn new(kind: ColumnType) -> Column {
         match kind {
-            Kind::Integer => Column::Integer(Int64Builder::new()),
-            Kind::Double => Column::Double(Float64Builder::new()),
-            Kind::Boolean => Column::Boolean(BooleanBuilder::new()),
-            Kind::Text => Column::Text(StringBuilder::new()),
-            Kind::Bytes => Column::Bytes(BinaryBuilder::new()),
-            Kind::Fixed(bytes) => Column::Fixed(FixedSizeBinaryBuilder::new(bytes.into()), bytes),
-            Kind::Time => Column::Time(TimestampNanosecondBuilder::new().with_timezone("UTC")),
+            ColumnType::Integer => Column::Integer(Int64Builder::new()),
+            ColumnType::Double => Column::Double(Float64Builder::new()),
+            ColumnType::Boolean => Column::Boolean(BooleanBuilder::new()),
+            ColumnType::Text => Column::Text(StringBuilder::new()),
+            ColumnType::Bytes => Column::Bytes(BinaryBuilder::new()),
+            ColumnType::Fixed(bytes) => {
+                Column::Fixed(FixedSizeBinaryBuilder::new(bytes.into()), bytes)
+            }
+            ColumnType::Time => {
+                Column::Time(TimestampNanosecondBuilder::new().with_timezone("UTC"))
+            }
         }
     }
 
@@ -166,15 +170,15 @@ impl Column {
     }
 }
 
-fn data_type(kind: Kind) -> DataType {
+fn data_type(kind: ColumnType) -> DataType {
     match kind {
-        Kind::Integer => DataType::Int64,
-        Kind::Double => DataType::Float64,
-        Kind::Boolean => DataType::Boolean,
-        Kind::Text => DataType::Utf8,
-        Kind::Bytes => DataType::Binary,
-        Kind::Fixed(bytes) => DataType::FixedSizeBinary(bytes.into()),
-        Kind::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+        ColumnType::Integer => DataType::Int64,
+        ColumnType::Double => DataType::Float64,
+        ColumnType::Boolean => DataType::Boolean,
+        ColumnType::Text => DataType::Utf8,
+        ColumnType::Bytes => DataType::Binary,
+        ColumnType::Fixed(bytes) => DataType::FixedSizeBinary(bytes.into()),
+        ColumnType::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
     }
 }
 
@@ -192,7 +196,7 @@ impl<W: Write + Send> RowFile<W> {
     ///
     /// # Errors
     /// The output fails.
-    pub fn new(to: W, columns: &[(String, Kind)]) -> Result<RowFile<W>, RowError> {
+    pub fn new(to: W, columns: &[(String, ColumnType)]) -> Result<RowFile<W>, RowError> {
         let fields = columns.iter().map(|(name, kind)| Field::new(name, data_type(*kind), true));
         let schema: SchemaRef = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
@@ -257,8 +261,8 @@ mod tests {
 
     #[test]
     fn a_row_that_does_not_fit_leaves_the_file_as_it_was() {
-        let kinds = [Kind::Integer, Kind::Fixed(2), Kind::Time];
-        let columns: Vec<(String, Kind)> =
+        let kinds = [ColumnType::Integer, ColumnType::Fixed(2), ColumnType::Time];
+        let columns: Vec<(String, ColumnType)> =
             kinds.iter().enumerate().map(|(at, kind)| (format!("a{at}"), *kind)).collect();
         let mut file = RowFile::new(Vec::new(), &columns).expect("a file");
         let row = [Cell::Integer(1), Cell::Bytes(b"ab"), Cell::Time(5)];

@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use support::{ModelBuilder, model_text, row_text, schema};
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{Decoder, MessageId, Schema, events};
-use tidemill_wire_arrow::{Columns, Engine, EnumForm, Format, Options, Output, PlanError, Reader};
+use tidemill_wire_arrow::{
+    BatchReader, Columns, Engine, EnumForm, Format, Options, Output, PlanError,
+};
 
 /// The messages that decode, as text, and the columns after all of them.
 fn both(schema: &Schema, row: MessageId, inputs: &[Vec<u8>], columns: &mut Columns) -> Vec<String> {
@@ -36,7 +38,7 @@ fn check(inputs: &[Vec<u8>]) {
     let mut columns = Columns::new(&schema, row, &Options::default()).expect("a plan");
     assert_eq!(columns.left_out(), ["again"]);
     let mut readers = [Engine::Native, Engine::Table]
-        .map(|engine| Reader::new(&schema, row, &Options::default(), engine).expect("a plan"));
+        .map(|engine| BatchReader::new(&schema, row, &Options::default(), engine).expect("a plan"));
     // Twice, as the columns are empty after a batch.
     for _ in 0..2 {
         let expected = both(&schema, row, inputs, &mut columns);
@@ -156,7 +158,7 @@ fn many_rows_are_those_of_the_table_decoder() {
         bytes
     };
     let mut readers = [Engine::Native, Engine::Table]
-        .map(|engine| Reader::new(&schema, row, &Options::default(), engine).expect("a plan"));
+        .map(|engine| BatchReader::new(&schema, row, &Options::default(), engine).expect("a plan"));
     for count in [3_000, 300] {
         let batches = readers.each_mut().map(|reader| {
             let good = (0..count).filter(|&at| reader.append(&message(at)).is_ok()).count();
@@ -193,7 +195,7 @@ fn read_all(text: &str, options: &Options, input: &[u8]) -> (String, Vec<String>
     let left_out = columns.left_out().to_vec();
     let batch = columns.finish().expect("a batch");
     for engine in [Engine::Native, Engine::Table] {
-        let mut reader = Reader::new(&schema, message, options, engine).expect("a plan");
+        let mut reader = BatchReader::new(&schema, message, options, engine).expect("a plan");
         reader.append(input).expect("valid");
         assert_eq!(reader.finish().expect("a batch"), batch);
     }
@@ -239,7 +241,8 @@ fn text_that_is_not_utf8_says_so() {
     let schema = schema.expect("it is right");
     let old = schema.message_by_name("Old").expect("it is there");
     for engine in [Engine::Native, Engine::Table] {
-        let mut reader = Reader::new(&schema, old, &Options::default(), engine).expect("a plan");
+        let mut reader =
+            BatchReader::new(&schema, old, &Options::default(), engine).expect("a plan");
         reader.append(&[10, 3, b'a', 0xff, b'b']).expect("a message");
         assert_eq!(row_text(&reader.finish().expect("a batch"), 0), "{s: \"a\u{fffd}b\"}");
     }

@@ -108,7 +108,7 @@ change! { fn tidemill_map_remove(view, field, key: *const CValue) |message| {
 unsafe extern "C" fn tidemill_merge(view: View, other: View, error: *mut *mut Error) -> bool {
     let work = || {
         let from =
-            CValue::new(crate::value::Kind::Message, crate::value::Content { message: other });
+            CValue::new(crate::value::ValueKind::Message, crate::value::Content { message: other });
         // SAFETY: the caller guarantees that `view` and `other` are zero or views of messages that
         // live and that nothing else uses during the call; a message of the same tree is copied
         // first.

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-use tidemill_wire::sink::{Flow, Sink, Stop, stream_events};
+use tidemill_wire::sink::{Sink, SinkResult, Stop, stream_events};
 use tidemill_wire::{Event, FieldId, Stream};
 
 use crate::decoder::{CDecoder, Parts, Task};
@@ -12,7 +12,7 @@ use crate::error::{Error, Failure};
 use crate::guard::{Outcome, bytes, given, look, run};
 use crate::handle::new;
 use crate::ids::{NONE, type_of};
-use crate::value::{CValue, Content, Kind};
+use crate::value::{CValue, Content, ValueKind};
 
 /// The kind of an event; the numbers are those of `tidemill_event_kind`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ impl Listener {
         Ok(Listener { callback, context })
     }
 
-    fn notify(&self, event: Event<'_>) -> Flow {
+    fn notify(&self, event: Event<'_>) -> SinkResult {
         let event = CEvent::of(event);
         // SAFETY: the caller guarantees that the callback has this type and accepts this context.
         match unsafe { (self.callback)(self.context, &raw const event) } {
@@ -91,25 +91,25 @@ impl CEvent {
             }
             Event::StartSub(field) => at(EventKind::StartSub, field),
             Event::EndSub(field) => at(EventKind::EndSub, field),
-            Event::I64(field, i64) => value(field, Kind::I64, Content { i64 }),
-            Event::U64(field, u64) => value(field, Kind::U64, Content { u64 }),
-            Event::I32(field, i32) => value(field, Kind::I32, Content { i32 }),
-            Event::U32(field, u32) => value(field, Kind::U32, Content { u32 }),
-            Event::F64(field, f64) => value(field, Kind::F64, Content { f64 }),
-            Event::F32(field, f32) => value(field, Kind::F32, Content { f32 }),
-            Event::Bool(field, is) => value(field, Kind::Bool, Content { boolean: is.into() }),
-            Event::String(field, piece) => text(field, Kind::String, piece.as_bytes()),
-            Event::Bytes(field, piece) => text(field, Kind::Bytes, piece),
+            Event::I64(field, i64) => value(field, ValueKind::I64, Content { i64 }),
+            Event::U64(field, u64) => value(field, ValueKind::U64, Content { u64 }),
+            Event::I32(field, i32) => value(field, ValueKind::I32, Content { i32 }),
+            Event::U32(field, u32) => value(field, ValueKind::U32, Content { u32 }),
+            Event::F64(field, f64) => value(field, ValueKind::F64, Content { f64 }),
+            Event::F32(field, f32) => value(field, ValueKind::F32, Content { f32 }),
+            Event::Bool(field, is) => value(field, ValueKind::Bool, Content { boolean: is.into() }),
+            Event::String(field, piece) => text(field, ValueKind::String, piece.as_bytes()),
+            Event::Bytes(field, piece) => text(field, ValueKind::Bytes, piece),
             Event::Unknown(number, raw) => CEvent {
                 kind: EventKind::Unknown as u32,
                 number,
-                value: CValue::text(Kind::Bytes, raw),
+                value: CValue::text(ValueKind::Bytes, raw),
                 ..empty
             },
             Event::UnknownElement(number, u64) => CEvent {
                 kind: EventKind::Unknown as u32,
                 number,
-                value: CValue::new(Kind::U64, Content { u64 }),
+                value: CValue::new(ValueKind::U64, Content { u64 }),
                 ..empty
             },
         }

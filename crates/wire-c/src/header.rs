@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::error::Code;
 use crate::events::EventKind;
-use crate::value::Kind;
+use crate::value::ValueKind;
 use crate::write::flags;
 
 const HEADER: &str = include_str!("../include/tidemill_wire.h");
@@ -32,20 +32,20 @@ fn numbers_are_those_of_the_code() {
         ("ACCESS", Code::Access as u32),
         ("STOPPED", Code::Stopped as u32),
         ("INTERNAL", Code::Internal as u32),
-        ("ABSENT", Kind::Absent as u32),
-        ("F64", Kind::F64 as u32),
-        ("F32", Kind::F32 as u32),
-        ("I64", Kind::I64 as u32),
-        ("U64", Kind::U64 as u32),
-        ("I32", Kind::I32 as u32),
-        ("U32", Kind::U32 as u32),
-        ("BOOL", Kind::Bool as u32),
-        ("STRING", Kind::String as u32),
-        ("BYTES", Kind::Bytes as u32),
-        ("ENUM", Kind::Enum as u32),
-        ("MESSAGE", Kind::Message as u32),
-        ("LIST", Kind::List as u32),
-        ("MAP", Kind::Map as u32),
+        ("ABSENT", ValueKind::Absent as u32),
+        ("F64", ValueKind::F64 as u32),
+        ("F32", ValueKind::F32 as u32),
+        ("I64", ValueKind::I64 as u32),
+        ("U64", ValueKind::U64 as u32),
+        ("I32", ValueKind::I32 as u32),
+        ("U32", ValueKind::U32 as u32),
+        ("BOOL", ValueKind::Bool as u32),
+        ("STRING", ValueKind::String as u32),
+        ("BYTES", ValueKind::Bytes as u32),
+        ("ENUM", ValueKind::Enum as u32),
+        ("MESSAGE", ValueKind::Message as u32),
+        ("LIST", ValueKind::List as u32),
+        ("MAP", ValueKind::Map as u32),
         ("SINGLE", 0),
         ("REPEATED", 1),
         ("ENTRIES", 2),

@@ -11,7 +11,7 @@ use crate::view::{CMessage, View};
 /// The kind of a value; the numbers are those of `tidemill_kind`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Absent = 0,
     F64 = 1,
     F32 = 2,
@@ -29,19 +29,19 @@ pub(crate) enum Kind {
 }
 
 /// The kind of one value of a field.
-pub(crate) fn kind_of(ty: FieldType) -> Kind {
-    match message::Kind::of(ty) {
-        message::Kind::F64 => Kind::F64,
-        message::Kind::F32 => Kind::F32,
-        message::Kind::I64 => Kind::I64,
-        message::Kind::U64 => Kind::U64,
-        message::Kind::I32 => Kind::I32,
-        message::Kind::U32 => Kind::U32,
-        message::Kind::Bool => Kind::Bool,
-        message::Kind::String => Kind::String,
-        message::Kind::Bytes => Kind::Bytes,
-        message::Kind::Enum => Kind::Enum,
-        message::Kind::Message => Kind::Message,
+pub(crate) fn kind_of(ty: FieldType) -> ValueKind {
+    match message::ValueType::of(ty) {
+        message::ValueType::F64 => ValueKind::F64,
+        message::ValueType::F32 => ValueKind::F32,
+        message::ValueType::I64 => ValueKind::I64,
+        message::ValueType::U64 => ValueKind::U64,
+        message::ValueType::I32 => ValueKind::I32,
+        message::ValueType::U32 => ValueKind::U32,
+        message::ValueType::Bool => ValueKind::Bool,
+        message::ValueType::String => ValueKind::String,
+        message::ValueType::Bytes => ValueKind::Bytes,
+        message::ValueType::Enum => ValueKind::Enum,
+        message::ValueType::Message => ValueKind::Message,
     }
 }
 
@@ -72,34 +72,34 @@ pub union Content {
 }
 
 impl CValue {
-    pub(crate) const NONE: CValue = CValue::new(Kind::Absent, Content { message: View::NONE });
+    pub(crate) const NONE: CValue = CValue::new(ValueKind::Absent, Content { message: View::NONE });
 
-    pub(crate) const fn new(kind: Kind, content: Content) -> CValue {
+    pub(crate) const fn new(kind: ValueKind, content: Content) -> CValue {
         CValue { kind: kind as u32, content }
     }
 
-    pub(crate) fn text(kind: Kind, bytes: &[u8]) -> CValue {
+    pub(crate) fn text(kind: ValueKind, bytes: &[u8]) -> CValue {
         CValue::new(kind, Content { bytes: Bytes::of(bytes) })
     }
 
     /// A value that was read through `view`.
     pub(crate) fn of(value: &Value<'_>, view: View) -> CValue {
         match *value {
-            Value::F64(f64) => CValue::new(Kind::F64, Content { f64 }),
-            Value::F32(f32) => CValue::new(Kind::F32, Content { f32 }),
-            Value::I64(i64) => CValue::new(Kind::I64, Content { i64 }),
-            Value::U64(u64) => CValue::new(Kind::U64, Content { u64 }),
-            Value::I32(i32) => CValue::new(Kind::I32, Content { i32 }),
-            Value::U32(u32) => CValue::new(Kind::U32, Content { u32 }),
-            Value::Bool(value) => CValue::new(Kind::Bool, Content { boolean: value.into() }),
-            Value::String(text) => CValue::text(Kind::String, text.as_bytes()),
-            Value::Bytes(bytes) => CValue::text(Kind::Bytes, bytes),
-            Value::Enum(i32) => CValue::new(Kind::Enum, Content { i32 }),
+            Value::F64(f64) => CValue::new(ValueKind::F64, Content { f64 }),
+            Value::F32(f32) => CValue::new(ValueKind::F32, Content { f32 }),
+            Value::I64(i64) => CValue::new(ValueKind::I64, Content { i64 }),
+            Value::U64(u64) => CValue::new(ValueKind::U64, Content { u64 }),
+            Value::I32(i32) => CValue::new(ValueKind::I32, Content { i32 }),
+            Value::U32(u32) => CValue::new(ValueKind::U32, Content { u32 }),
+            Value::Bool(value) => CValue::new(ValueKind::Bool, Content { boolean: value.into() }),
+            Value::String(text) => CValue::text(ValueKind::String, text.as_bytes()),
+            Value::Bytes(bytes) => CValue::text(ValueKind::Bytes, bytes),
+            Value::Enum(i32) => CValue::new(ValueKind::Enum, Content { i32 }),
             Value::Message(inner) => {
-                CValue::new(Kind::Message, Content { message: view.moved(inner.place()) })
+                CValue::new(ValueKind::Message, Content { message: view.moved(inner.place()) })
             }
-            Value::List(list) => CValue::new(Kind::List, Content { count: list.len() }),
-            Value::Map(map) => CValue::new(Kind::Map, Content { count: map.len() }),
+            Value::List(list) => CValue::new(ValueKind::List, Content { count: list.len() }),
+            Value::Map(map) => CValue::new(ValueKind::Map, Content { count: map.len() }),
         }
     }
 
@@ -112,18 +112,18 @@ impl CValue {
         into: *const CMessage,
         store: impl FnOnce(Value<'_>) -> Outcome<T>,
     ) -> Outcome<T> {
-        const KINDS: [Kind; 11] = [
-            Kind::F64,
-            Kind::F32,
-            Kind::I64,
-            Kind::U64,
-            Kind::I32,
-            Kind::U32,
-            Kind::Bool,
-            Kind::String,
-            Kind::Bytes,
-            Kind::Enum,
-            Kind::Message,
+        const KINDS: [ValueKind; 11] = [
+            ValueKind::F64,
+            ValueKind::F32,
+            ValueKind::I64,
+            ValueKind::U64,
+            ValueKind::I32,
+            ValueKind::U32,
+            ValueKind::Bool,
+            ValueKind::String,
+            ValueKind::Bytes,
+            ValueKind::Enum,
+            ValueKind::Message,
         ];
         let found = KINDS.into_iter().find(|kind| *kind as u32 == self.kind);
         let Some(kind) = found else {
@@ -133,15 +133,15 @@ impl CValue {
         // SAFETY: the caller guarantees that the member that the kind names was written.
         let value = unsafe {
             match kind {
-                Kind::F64 => Value::F64(content.f64),
-                Kind::F32 => Value::F32(content.f32),
-                Kind::I64 => Value::I64(content.i64),
-                Kind::U64 => Value::U64(content.u64),
-                Kind::I32 => Value::I32(content.i32),
-                Kind::U32 => Value::U32(content.u32),
-                Kind::Enum => Value::Enum(content.i32),
-                Kind::Bool => Value::Bool(content.boolean != 0),
-                Kind::String => {
+                ValueKind::F64 => Value::F64(content.f64),
+                ValueKind::F32 => Value::F32(content.f32),
+                ValueKind::I64 => Value::I64(content.i64),
+                ValueKind::U64 => Value::U64(content.u64),
+                ValueKind::I32 => Value::I32(content.i32),
+                ValueKind::U32 => Value::U32(content.u32),
+                ValueKind::Enum => Value::Enum(content.i32),
+                ValueKind::Bool => Value::Bool(content.boolean != 0),
+                ValueKind::String => {
                     let text = bytes(content.bytes.data, content.bytes.length, "the string")?;
                     match std::str::from_utf8(text) {
                         Ok(text) => Value::String(text),
@@ -149,7 +149,7 @@ impl CValue {
                         Err(_) => Value::Bytes(text),
                     }
                 }
-                Kind::Bytes => {
+                ValueKind::Bytes => {
                     Value::Bytes(bytes(content.bytes.data, content.bytes.length, "the bytes")?)
                 }
                 _ => return give_message(content.message, into, store),

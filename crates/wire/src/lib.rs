@@ -93,7 +93,6 @@ pub mod decode;
 pub mod delimited;
 pub mod encode;
 mod escape;
-mod flow;
 mod inside;
 pub mod json;
 mod merge;
@@ -102,6 +101,7 @@ mod packed;
 pub mod proto;
 pub mod schema;
 pub mod sink;
+mod stop;
 pub mod text;
 mod utf8;
 pub mod varint;
@@ -119,4 +119,4 @@ pub use schema::{
     EnumId, FieldId, FieldType, Label, MessageId, OneofId, Scalar, Schema, SchemaBuilder,
     SchemaError,
 };
-pub use sink::{Event, Flow, Sink, Stop, Wants, events};
+pub use sink::{Event, Sink, SinkResult, Stop, Wants, events};

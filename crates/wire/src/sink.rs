@@ -15,7 +15,7 @@
 //! come twice, and the later one replaces the earlier; a sub-message that comes twice must be
 //! merged.
 
-pub use crate::flow::{Flow, Stop};
+pub use crate::stop::{SinkResult, Stop};
 pub use crate::wants::Wants;
 
 use crate::message::Storage;
@@ -45,86 +45,86 @@ pub trait Sink<'a> {
 
     /// The outermost message begins.
     #[inline]
-    fn start_message(&mut self, message: MessageId) -> Flow {
+    fn start_message(&mut self, message: MessageId) -> SinkResult {
         Ok(())
     }
 
     /// The outermost message is complete.
     #[inline]
-    fn end_message(&mut self, message: MessageId) -> Flow {
+    fn end_message(&mut self, message: MessageId) -> SinkResult {
         Ok(())
     }
 
     /// A field's message begins.
     #[inline]
-    fn start_sub(&mut self, field: FieldId) -> Flow {
+    fn start_sub(&mut self, field: FieldId) -> SinkResult {
         Ok(())
     }
 
     /// A field's message is complete.
     #[inline]
-    fn end_sub(&mut self, field: FieldId) -> Flow {
+    fn end_sub(&mut self, field: FieldId) -> SinkResult {
         Ok(())
     }
 
     /// A value of type `int64`, `sint64` or `sfixed64`.
     #[inline]
-    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+    fn i64(&mut self, field: FieldId, value: i64) -> SinkResult {
         Ok(())
     }
 
     /// A value of type `uint64` or `fixed64`.
     #[inline]
-    fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+    fn u64(&mut self, field: FieldId, value: u64) -> SinkResult {
         Ok(())
     }
 
     /// A value of type `int32`, `sint32` or `sfixed32`.
     #[inline]
-    fn i32(&mut self, field: FieldId, value: i32) -> Flow {
+    fn i32(&mut self, field: FieldId, value: i32) -> SinkResult {
         Ok(())
     }
 
     /// A value of type `uint32` or `fixed32`.
     #[inline]
-    fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+    fn u32(&mut self, field: FieldId, value: u32) -> SinkResult {
         Ok(())
     }
 
     /// A double; the payload of a NaN is kept.
     #[inline]
-    fn f64(&mut self, field: FieldId, value: f64) -> Flow {
+    fn f64(&mut self, field: FieldId, value: f64) -> SinkResult {
         Ok(())
     }
 
     /// A single; the payload of a NaN is kept.
     #[inline]
-    fn f32(&mut self, field: FieldId, value: f32) -> Flow {
+    fn f32(&mut self, field: FieldId, value: f32) -> SinkResult {
         Ok(())
     }
 
     /// A truth value.
     #[inline]
-    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+    fn bool(&mut self, field: FieldId, value: bool) -> SinkResult {
         Ok(())
     }
 
     /// A string of `length` bytes begins.
     #[inline]
-    fn start_string(&mut self, field: FieldId, length: usize) -> Flow {
+    fn start_string(&mut self, field: FieldId, length: usize) -> SinkResult {
         Ok(())
     }
 
     /// A piece of a string.
     #[inline]
-    fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {
+    fn string(&mut self, field: FieldId, piece: &'a str) -> SinkResult {
         Ok(())
     }
 
     /// A piece of a string that the schema does not require to be UTF-8. By default it goes to
     /// [`Sink::string`] if it is UTF-8, else to [`Sink::bytes`].
     #[inline]
-    fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+    fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> SinkResult {
         match std::str::from_utf8(piece) {
             Ok(text) => self.string(field, text),
             Err(_) => self.bytes(field, piece),
@@ -133,13 +133,13 @@ pub trait Sink<'a> {
 
     /// The string is complete.
     #[inline]
-    fn end_string(&mut self, field: FieldId) -> Flow {
+    fn end_string(&mut self, field: FieldId) -> SinkResult {
         Ok(())
     }
 
     /// A string in one piece: by default start, piece and end.
     #[inline]
-    fn whole_string(&mut self, field: FieldId, text: &'a str) -> Flow {
+    fn whole_string(&mut self, field: FieldId, text: &'a str) -> SinkResult {
         self.start_string(field, text.len())?;
         self.string(field, text)?;
         self.end_string(field)
@@ -147,33 +147,33 @@ pub trait Sink<'a> {
 
     /// A value of `length` bytes begins.
     #[inline]
-    fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
+    fn start_bytes(&mut self, field: FieldId, length: usize) -> SinkResult {
         Ok(())
     }
 
     /// A piece of bytes.
     #[inline]
-    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> SinkResult {
         Ok(())
     }
 
     /// The bytes are complete.
     #[inline]
-    fn end_bytes(&mut self, field: FieldId) -> Flow {
+    fn end_bytes(&mut self, field: FieldId) -> SinkResult {
         Ok(())
     }
 
     /// A field that the schema does not have, or has with another wire type, or a number that a
     /// closed enum does not name; `raw` holds its tag and its value, a group with its end.
     #[inline]
-    fn unknown(&mut self, number: u32, raw: &'a [u8]) -> Flow {
+    fn unknown(&mut self, number: u32, raw: &'a [u8]) -> SinkResult {
         Ok(())
     }
 
     /// A number that a closed enum does not name, in a packed list: it is kept like an unknown
     /// field of this number that holds the varint `value`.
     #[inline]
-    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
+    fn unknown_element(&mut self, number: u32, value: u64) -> SinkResult {
         Ok(())
     }
 }
@@ -186,7 +186,7 @@ impl Sink<'_> for () {
 
     // Validation accepts any bytes.
     #[inline]
-    fn raw_string(&mut self, _: FieldId, _: &[u8]) -> Flow {
+    fn raw_string(&mut self, _: FieldId, _: &[u8]) -> SinkResult {
         Ok(())
     }
 }
@@ -230,88 +230,88 @@ pub enum Event<'a> {
 pub struct Events<F>(F);
 
 /// Makes a sink of a closure that takes [`Event`]s.
-pub fn events<'a, F: FnMut(Event<'a>) -> Flow>(handle: F) -> Events<F> {
+pub fn events<'a, F: FnMut(Event<'a>) -> SinkResult>(handle: F) -> Events<F> {
     Events(handle)
 }
 
 /// As [`events`], for streams, whose strings live only for the call.
-pub fn stream_events<F: for<'a> FnMut(Event<'a>) -> Flow>(handle: F) -> Events<F> {
+pub fn stream_events<F: for<'a> FnMut(Event<'a>) -> SinkResult>(handle: F) -> Events<F> {
     Events(handle)
 }
 
-impl<'a, F: FnMut(Event<'a>) -> Flow> Sink<'a> for Events<F> {
+impl<'a, F: FnMut(Event<'a>) -> SinkResult> Sink<'a> for Events<F> {
     #[inline]
-    fn start_message(&mut self, message: MessageId) -> Flow {
+    fn start_message(&mut self, message: MessageId) -> SinkResult {
         (self.0)(Event::StartMessage(message))
     }
 
     #[inline]
-    fn end_message(&mut self, message: MessageId) -> Flow {
+    fn end_message(&mut self, message: MessageId) -> SinkResult {
         (self.0)(Event::EndMessage(message))
     }
 
     #[inline]
-    fn start_sub(&mut self, field: FieldId) -> Flow {
+    fn start_sub(&mut self, field: FieldId) -> SinkResult {
         (self.0)(Event::StartSub(field))
     }
 
     #[inline]
-    fn end_sub(&mut self, field: FieldId) -> Flow {
+    fn end_sub(&mut self, field: FieldId) -> SinkResult {
         (self.0)(Event::EndSub(field))
     }
 
     #[inline]
-    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+    fn i64(&mut self, field: FieldId, value: i64) -> SinkResult {
         (self.0)(Event::I64(field, value))
     }
 
     #[inline]
-    fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+    fn u64(&mut self, field: FieldId, value: u64) -> SinkResult {
         (self.0)(Event::U64(field, value))
     }
 
     #[inline]
-    fn i32(&mut self, field: FieldId, value: i32) -> Flow {
+    fn i32(&mut self, field: FieldId, value: i32) -> SinkResult {
         (self.0)(Event::I32(field, value))
     }
 
     #[inline]
-    fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+    fn u32(&mut self, field: FieldId, value: u32) -> SinkResult {
         (self.0)(Event::U32(field, value))
     }
 
     #[inline]
-    fn f64(&mut self, field: FieldId, value: f64) -> Flow {
+    fn f64(&mut self, field: FieldId, value: f64) -> SinkResult {
         (self.0)(Event::F64(field, value))
     }
 
     #[inline]
-    fn f32(&mut self, field: FieldId, value: f32) -> Flow {
+    fn f32(&mut self, field: FieldId, value: f32) -> SinkResult {
         (self.0)(Event::F32(field, value))
     }
 
     #[inline]
-    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+    fn bool(&mut self, field: FieldId, value: bool) -> SinkResult {
         (self.0)(Event::Bool(field, value))
     }
 
     #[inline]
-    fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {
+    fn string(&mut self, field: FieldId, piece: &'a str) -> SinkResult {
         (self.0)(Event::String(field, piece))
     }
 
     #[inline]
-    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> SinkResult {
         (self.0)(Event::Bytes(field, piece))
     }
 
     #[inline]
-    fn unknown(&mut self, number: u32, raw: &'a [u8]) -> Flow {
+    fn unknown(&mut self, number: u32, raw: &'a [u8]) -> SinkResult {
         (self.0)(Event::Unknown(number, raw))
     }
 
     #[inline]
-    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
+    fn unknown_element(&mut self, number: u32, value: u64) -> SinkResult {
         (self.0)(Event::UnknownElement(number, value))
     }
 }

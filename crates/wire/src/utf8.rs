@@ -66,11 +66,11 @@ fn is_utf8_in_pieces(bytes: &[u8]) -> bool {
         }
         let after = rest.get(PIECE..).and_then(|rest| rest.iter().position(u8::is_ascii));
         let Some(after) = after else { return std::str::from_utf8(rest).is_ok() };
-        let (piece, behind) = rest.split_at(PIECE + after);
+        let (piece, tail) = rest.split_at(PIECE + after);
         if std::str::from_utf8(piece).is_err() {
             return false;
         }
-        rest = behind;
+        rest = tail;
     }
 }
 

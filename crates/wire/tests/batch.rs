@@ -7,7 +7,7 @@ use crate::common::random::{fill, message_type, schema, schema_of};
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::decode::Listing;
 use tidemill_wire::message::batch::{Number, Rows};
-use tidemill_wire::message::{Batch, Kind, Shape};
+use tidemill_wire::message::{Batch, Shape, ValueType};
 use tidemill_wire::schema::Field;
 use tidemill_wire::{
     Decoder, FieldId, Label, Message, MessageId, MessageRef, Native, Schema, Tables, Value,
@@ -98,15 +98,15 @@ fn field_texts(schema: &Schema, rows: &Rows<'_>, field: &Field) -> Vec<Option<St
     macro_rules! by_kind {
         ($numbers:ident, $texts:expr, $messages:expr) => {
             match layout.kind {
-                Kind::F64 => $numbers::<f64>(rows, id),
-                Kind::F32 => $numbers::<f32>(rows, id),
-                Kind::I64 => $numbers::<i64>(rows, id),
-                Kind::U64 => $numbers::<u64>(rows, id),
-                Kind::I32 | Kind::Enum => $numbers::<i32>(rows, id),
-                Kind::U32 => $numbers::<u32>(rows, id),
-                Kind::Bool => $numbers::<bool>(rows, id),
-                Kind::String | Kind::Bytes => $texts,
-                Kind::Message => $messages,
+                ValueType::F64 => $numbers::<f64>(rows, id),
+                ValueType::F32 => $numbers::<f32>(rows, id),
+                ValueType::I64 => $numbers::<i64>(rows, id),
+                ValueType::U64 => $numbers::<u64>(rows, id),
+                ValueType::I32 | ValueType::Enum => $numbers::<i32>(rows, id),
+                ValueType::U32 => $numbers::<u32>(rows, id),
+                ValueType::Bool => $numbers::<bool>(rows, id),
+                ValueType::String | ValueType::Bytes => $texts,
+                ValueType::Message => $messages,
             }
         };
     }
@@ -135,8 +135,8 @@ fn field_texts(schema: &Schema, rows: &Rows<'_>, field: &Field) -> Vec<Option<St
         let texts = rows_texts(schema, of.expect("a message"), &items);
         let mut rest = &texts[..];
         let row = |count| {
-            let (own, behind) = rest.split_at(count);
-            rest = behind;
+            let (own, tail) = rest.split_at(count);
+            rest = tail;
             joined(own)
         };
         counts.into_iter().map(row).collect()

@@ -76,9 +76,9 @@ fn tokens(code: &str) -> Vec<&str> {
         } else {
             first.len_utf8()
         };
-        let (token, behind) = rest.split_at(length);
+        let (token, tail) = rest.split_at(length);
         tokens.push(token);
-        rest = behind.trim_start();
+        rest = tail.trim_start();
     }
     tokens
 }

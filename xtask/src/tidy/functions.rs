@@ -126,7 +126,7 @@ fn is_one_piece(lines: &[&str], head: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// A function of so many lines, behind what stands above it.
+    /// A function of this number of lines, after what stands above it.
     fn function(above: &str, lines: usize) -> String {
         format!("{above}fn f() {{\n{}}}\n", "    g();\n".repeat(lines - 2))
     }

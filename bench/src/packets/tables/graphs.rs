@@ -9,7 +9,7 @@ use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
 
 use super::apps::{Ask, Learn};
-use super::plan::{Kind, Plan};
+use super::plan::{KeyKind, Plan};
 use super::requests::Found;
 use crate::packets::{Own, in_order, run_to_end};
 
@@ -35,8 +35,8 @@ pub fn timed(
 ) -> Result<(f64, Found), String> {
     let kernel = match (between, plan.kind) {
         (Between::Nothing, _) => "Nothing",
-        (Between::Table, Kind::Exact) => "Exact",
-        (Between::Table, Kind::Prefix) => "Prefix",
+        (Between::Table, KeyKind::Exact) => "Exact",
+        (Between::Table, KeyKind::Prefix) => "Prefix",
     };
     let text = format!(
         "{TABLES}

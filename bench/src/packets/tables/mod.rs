@@ -37,7 +37,7 @@ use crate::report::{Better, Report, Row};
 use crate::tool::Temporary;
 use graphs::{Between, timed};
 use peers::{LPM_REASON, Peer, Peers, Program, Timed};
-use plan::{Choice, Kind, Plan, Writes};
+use plan::{Choice, KeyKind, Plan, Writes};
 use requests::{Found, made};
 
 /// Entries of tables.
@@ -71,7 +71,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         dpdk: built(extent, report, "dpdk", Program::dpdk),
         bpf: built(extent, report, "bpf", Program::bpf),
     };
-    for kind in [Kind::Exact, Kind::Prefix] {
+    for kind in [KeyKind::Exact, KeyKind::Prefix] {
         for &entries in sizes {
             for (choice, writes) in WAYS {
                 let plan = Plan { kind, entries, choice, writes, packets, seed };

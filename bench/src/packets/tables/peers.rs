@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::plan::{Kind, Plan};
+use super::plan::{KeyKind, Plan};
 use super::requests::Found;
 use crate::tool::{self, Temporary};
 
@@ -98,9 +98,9 @@ impl Peers {
     pub fn of(&self, plan: &Plan) -> Vec<Peer<'_>> {
         let c = self.c.iter().map(|program| Peer { who: "c", program, how: None });
         let ways: &[(&str, &str)] = match plan.kind {
-            Kind::Exact => &[("dpdk", "bulk"), ("dpdk-single", "single")],
-            Kind::Prefix if self.lpm_is_left_out(plan) => &[("dpdk-fib", "fib")],
-            Kind::Prefix => &[("dpdk", "bulk"), ("dpdk-single", "single"), ("dpdk-fib", "fib")],
+            KeyKind::Exact => &[("dpdk", "bulk"), ("dpdk-single", "single")],
+            KeyKind::Prefix if self.lpm_is_left_out(plan) => &[("dpdk-fib", "fib")],
+            KeyKind::Prefix => &[("dpdk", "bulk"), ("dpdk-single", "single"), ("dpdk-fib", "fib")],
         };
         let dpdk = self.dpdk.iter().flat_map(|program| {
             ways.iter().map(move |&(who, how)| Peer { who, program, how: Some(how) })
@@ -111,7 +111,7 @@ impl Peers {
 
     /// Whether rte_lpm would take minutes.
     pub fn lpm_is_left_out(&self, plan: &Plan) -> bool {
-        self.dpdk.is_some() && plan.kind == Kind::Prefix && plan.entries > LPM_MAX
+        self.dpdk.is_some() && plan.kind == KeyKind::Prefix && plan.entries > LPM_MAX
     }
 }
 

@@ -2,19 +2,19 @@
 
 /// What keys are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum KeyKind {
     /// 13 random bytes, as the addresses, ports and the protocol of a flow are.
     Exact,
     /// Prefixes of addresses.
     Prefix,
 }
 
-impl Kind {
+impl KeyKind {
     /// The word that names of cases begin with.
     fn name(self) -> &'static str {
         match self {
-            Kind::Exact => "exact",
-            Kind::Prefix => "prefix",
+            KeyKind::Exact => "exact",
+            KeyKind::Prefix => "prefix",
         }
     }
 }
@@ -49,7 +49,7 @@ pub enum Writes {
 /// A case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plan {
-    pub kind: Kind,
+    pub kind: KeyKind,
     pub entries: u64,
     pub choice: Choice,
     pub writes: Writes,

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use tidemill_stdx::rng::Rng;
 
-use super::plan::{Choice, Kind, Plan, Writes};
+use super::plan::{Choice, KeyKind, Plan, Writes};
 
 /// Bytes of a frame, without its checksum.
 pub const FRAME: usize = 60;
@@ -141,8 +141,8 @@ fn add_frame(out: &mut Vec<u8>, key: Key, value: Option<u64>) {
 pub fn made(plan: &Plan) -> Vec<u8> {
     let rng = &mut Rng::new(plan.seed);
     let draw = match plan.kind {
-        Kind::Exact => Key::exact,
-        Kind::Prefix => Key::prefix,
+        KeyKind::Exact => Key::exact,
+        KeyKind::Prefix => Key::prefix,
     };
     let mut known = HashSet::new();
     let mut distinct = |count: u64, rng: &mut Rng| {
@@ -157,11 +157,11 @@ pub fn made(plan: &Plan) -> Vec<u8> {
     };
     let (resident, fresh) = (distinct(plan.entries, rng), distinct(plan.fresh(), rng));
     let absent = match plan.kind {
-        Kind::Exact => distinct(plan.entries, rng),
-        Kind::Prefix => Vec::new(),
+        KeyKind::Exact => distinct(plan.entries, rng),
+        KeyKind::Prefix => Vec::new(),
     };
     let value = |rng: &mut Rng| Some(rng.range(1..=0xFF_FFFF));
-    let kind = u64::from(plan.kind == Kind::Prefix);
+    let kind = u64::from(plan.kind == KeyKind::Prefix);
     let head = [plan.entries, plan.packets, plan.capacity(), kind];
     let mut out: Vec<u8> = head.iter().flat_map(|word| word.to_ne_bytes()).collect();
     for key in &resident {
@@ -177,10 +177,10 @@ pub fn made(plan: &Plan) -> Vec<u8> {
         }
         let hits = rng.chance(0.5);
         let key = match (plan.kind, hits) {
-            (Kind::Exact, true) => resident[one],
-            (Kind::Exact, false) => absent[one],
-            (Kind::Prefix, true) => Key::of_address(resident[one].covered(rng), 32),
-            (Kind::Prefix, false) => Key::of_address(resident[one].covered(rng) | ABSENT, 32),
+            (KeyKind::Exact, true) => resident[one],
+            (KeyKind::Exact, false) => absent[one],
+            (KeyKind::Prefix, true) => Key::of_address(resident[one].covered(rng), 32),
+            (KeyKind::Prefix, false) => Key::of_address(resident[one].covered(rng) | ABSENT, 32),
         };
         add_frame(&mut out, key, None);
     }
@@ -242,7 +242,7 @@ impl Requests {
 mod tests {
     use super::*;
 
-    fn plan(kind: Kind, choice: Choice) -> Plan {
+    fn plan(kind: KeyKind, choice: Choice) -> Plan {
         Plan { kind, entries: 500, choice, writes: Writes::Some, packets: 20_000, seed: 3 }
     }
 
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn one_in_a_hundred_inserts_and_the_seed_decides_all() {
-        for kind in [Kind::Exact, Kind::Prefix] {
+        for kind in [KeyKind::Exact, KeyKind::Prefix] {
             let plan = plan(kind, Choice::Uniform);
             let inserts = pass(&plan).iter().filter(|(is_insert, _)| *is_insert).count();
             assert!((150..250).contains(&inserts), "{inserts}");
@@ -275,7 +275,7 @@ mod tests {
     fn zipf_favours_few_keys_and_uniform_none() {
         let most = |choice| {
             let mut counts = std::collections::HashMap::new();
-            for (_, key) in pass(&plan(Kind::Exact, choice)) {
+            for (_, key) in pass(&plan(KeyKind::Exact, choice)) {
                 *counts.entry(key).or_insert(0) += 1;
             }
             counts.into_values().max().expect("keys")

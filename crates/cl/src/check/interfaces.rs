@@ -10,7 +10,7 @@ use crate::check::info::InterfaceInfo;
 use crate::check::names::{ScopeId, similar};
 use crate::check::protocols;
 use crate::check::types::Type;
-use crate::ir::protocol::{Protocol, State};
+use crate::ir::protocol::{Protocol, ProtocolState};
 use crate::ir::{Direction, Interface, InterfaceId, Message, MessageId};
 
 impl<'a> Checker<'a> {
@@ -30,7 +30,7 @@ impl<'a> Checker<'a> {
         self.interfaces.push(InterfaceInfo { ast, scope, parameters, names });
         let name = ast.name.text.clone();
         let messages = IdVec::new();
-        let protocol = Protocol { states: vec![State { next: Vec::new(), may_end: true }] };
+        let protocol = Protocol { states: vec![ProtocolState { next: Vec::new(), may_end: true }] };
         self.tree.interfaces.push(Interface { name, messages, protocol, system })
     }
 

@@ -5,7 +5,7 @@ use tidemill_stdx::id::{Id, IdVec};
 
 use crate::ast::{self, ProtocolFactor};
 use crate::ir::MessageId;
-use crate::ir::protocol::{Protocol, State};
+use crate::ir::protocol::{Protocol, ProtocolState};
 
 /// What of a part of the expression the whole needs.
 #[derive(Default)]
@@ -28,11 +28,11 @@ struct Builder {
 pub(super) fn automaton(protocol: &ast::Protocol, messages: usize) -> Protocol {
     let mut builder = Builder { follow: IdVec::filled(Vec::new(), messages), next: 0 };
     let whole = builder.protocol(protocol);
-    let mut states = vec![State { next: sorted(whole.first), may_end: whole.empty }];
+    let mut states = vec![ProtocolState { next: sorted(whole.first), may_end: whole.empty }];
     let last = sorted(whole.last);
     for (message, next) in builder.follow.into_iter_enumerated() {
         let may_end = last.binary_search(&message).is_ok();
-        states.push(State { next: sorted(next), may_end });
+        states.push(ProtocolState { next: sorted(next), may_end });
     }
     Protocol { states }
 }

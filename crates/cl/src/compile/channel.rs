@@ -23,7 +23,7 @@ use crate::ir::{Direction, InterfaceId, MessageId, Pattern, Type};
 
 /// One side of a communication, and the way to the operations of the run-time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct ChannelSide {
     /// The slot of a client; none for the server's side.
     pub(super) slot: Option<Value>,
     pub(super) interface: InterfaceId,
@@ -45,7 +45,7 @@ pub(super) struct Entry {
     flags: Value,
 }
 
-impl Line {
+impl ChannelSide {
     /// The flags any of which requires the run-time.
     fn watched(self) -> u32 {
         let remote = if self.several { REMOTE } else { 0 };
@@ -120,8 +120,8 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Continues only if the condition holds.
-    fn need(&mut self, condition: Value, line: Line) {
-        self.need_or(condition, line.slow);
+    fn need(&mut self, condition: Value, side: ChannelSide) {
+        self.need_or(condition, side.slow);
     }
 
     fn need_or(&mut self, condition: Value, otherwise: Block) {
@@ -130,13 +130,13 @@ impl Translator<'_, '_, '_> {
         self.body.switch_to_block(next);
     }
 
-    fn channel(&mut self, line: Line) -> Value {
-        let Some(slot) = line.slot else {
+    fn channel(&mut self, side: ChannelSide) -> Value {
+        let Some(slot) = side.slot else {
             return self.body.ins().iadd_imm_s(self.process, i64::from(PROCESS_CHANNEL));
         };
         let channel = self.body.ins().load(types::I64, sound(), slot, SLOT_CHANNEL);
         let open = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, channel, 1);
-        self.need(open, line);
+        self.need(open, side);
         channel
     }
 
@@ -144,8 +144,8 @@ impl Translator<'_, '_, '_> {
         self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS)
     }
 
-    fn entry(&mut self, line: Line, channel: Value, place: Value, flags: Value) -> Entry {
-        let interface = line.interface;
+    fn entry(&mut self, side: ChannelSide, channel: Value, place: Value, flags: Value) -> Entry {
+        let interface = side.interface;
         let size = self.unit.descriptors.program.interfaces[interface.index()].entry_size;
         let place = self.body.ins().uextend(types::I64, place);
         let bytes = self.body.ins().imul_imm_s(place, i64::from(size));
@@ -156,30 +156,30 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The free entry after the others, if the message may be sent now.
-    pub(super) fn room(&mut self, line: Line, message: MessageId) -> Entry {
-        let channel = self.channel(line);
+    pub(super) fn room(&mut self, side: ChannelSide, message: MessageId) -> Entry {
+        let channel = self.channel(side);
         let flags = self.flags(channel);
         // A server that is done without a message is left to the run-time, which opens anew.
-        let ended = if line.slot.is_some() { SERVER_ENDED } else { 0 };
-        let stop = line.watched() | CLIENT_FINISHED | ended;
+        let ended = if side.slot.is_some() { SERVER_ENDED } else { 0 };
+        let stop = side.watched() | CLIENT_FINISHED | ended;
         let watched = self.body.ins().band_imm_u(flags, i64::from(stop));
         let free = self.body.ins().icmp_imm_u(IntCC::Equal, watched, 0);
-        self.need(free, line);
-        if let Some(allowed) = self.allowed(line, channel, message) {
-            self.need(allowed, line);
+        self.need(free, side);
+        if let Some(allowed) = self.allowed(side, channel, message) {
+            self.need(allowed, side);
         }
         let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
         let room = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThan, count, ENTRIES as i64);
-        self.need_or(room, line.stuck);
+        self.need_or(room, side.stuck);
         let head = self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD);
-        let behind = self.body.ins().iadd(head, count);
-        let place = self.body.ins().band_imm_u(behind, 3);
-        let entry = self.entry(line, channel, place, flags);
+        let end = self.body.ins().iadd(head, count);
+        let place = self.body.ins().band_imm_u(end, 3);
+        let entry = self.entry(side, channel, place, flags);
         let more = self.body.ins().iadd_imm_s(count, 1);
         self.body.ins().store(sound(), more, channel, CHANNEL_COUNT);
         let number = self.body.ins().iconst(types::I16, message.index() as i64);
         self.body.ins().store(sound(), number, channel, CHANNEL_STATE);
-        let sender = if line.slot.is_some() { FROM_CLIENT } else { FROM_SERVER };
+        let sender = if side.slot.is_some() { FROM_CLIENT } else { FROM_SERVER };
         let number = tag(message.index() as u16, sender);
         let number = self.body.ins().iconst(types::I16, i64::from(number));
         self.body.ins().store(sound(), number, entry.tag, CHANNEL_TAGS);
@@ -187,9 +187,9 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Whether the protocol has the message now; none if it always does.
-    fn allowed(&mut self, line: Line, channel: Value, message: MessageId) -> Option<Value> {
-        let interface = &self.unit.ir.interfaces[line.interface];
-        let before: Vec<u16> = self.predecessors(line.interface, message).collect();
+    fn allowed(&mut self, side: ChannelSide, channel: Value, message: MessageId) -> Option<Value> {
+        let interface = &self.unit.ir.interfaces[side.interface];
+        let before: Vec<u16> = self.predecessors(side.interface, message).collect();
         // A client that has sent a last message has closed the channel.
         let messages = interface.messages.iter_enumerated();
         let open = messages.filter(|(id, message)| {
@@ -198,7 +198,7 @@ impl Translator<'_, '_, '_> {
         });
         // Not more of them than are needed to tell: most protocols have more states than that. One
         // state is the start.
-        if line.slot.is_some() && 1 + open.take(before.len()).count() == before.len() {
+        if side.slot.is_some() && 1 + open.take(before.len()).count() == before.len() {
             return None;
         }
         let state = self.body.ins().load(types::I16, sound(), channel, CHANNEL_STATE);
@@ -210,31 +210,31 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The entry at the head, if it is the message from the other side; it is taken out.
-    pub(super) fn head(&mut self, line: Line, message: MessageId) -> Entry {
-        let channel = self.channel(line);
+    pub(super) fn head(&mut self, side: ChannelSide, message: MessageId) -> Entry {
+        let channel = self.channel(side);
         let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
-        self.need_or(count, line.stuck);
+        self.need_or(count, side.stuck);
         let (head, flags) = (self.place_of_head(channel), self.flags(channel));
-        let entry = self.entry(line, channel, head, flags);
-        let sender = if line.slot.is_some() { FROM_SERVER } else { FROM_CLIENT };
+        let entry = self.entry(side, channel, head, flags);
+        let sender = if side.slot.is_some() { FROM_SERVER } else { FROM_CLIENT };
         let expected = tag(message.index() as u16, sender);
         let there = self.body.ins().load(types::I16, sound(), entry.tag, CHANNEL_TAGS);
         let is = self.body.ins().icmp_imm_u(IntCC::Equal, there, i64::from(expected));
-        self.need(is, line);
-        self.take(entry, line, (head, count));
+        self.need(is, side);
+        self.take(entry, side, (head, count));
         entry
     }
 
     /// The same of a message that has just been seen there.
-    pub(super) fn known_head(&mut self, line: Line) -> Entry {
-        let channel = match line.slot {
+    pub(super) fn known_head(&mut self, side: ChannelSide) -> Entry {
+        let channel = match side.slot {
             Some(slot) => self.body.ins().load(types::I64, sound(), slot, SLOT_CHANNEL),
-            None => self.channel(line),
+            None => self.channel(side),
         };
         let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
         let (head, flags) = (self.place_of_head(channel), self.flags(channel));
-        let entry = self.entry(line, channel, head, flags);
-        self.take(entry, line, (head, count));
+        let entry = self.entry(side, channel, head, flags);
+        self.take(entry, side, (head, count));
         entry
     }
 
@@ -243,10 +243,10 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Takes the head out, if the run-time need not notify the other side.
-    fn take(&mut self, entry: Entry, line: Line, (head, count): (Value, Value)) {
-        let watched = self.body.ins().band_imm_u(entry.flags, i64::from(line.watched()));
+    fn take(&mut self, entry: Entry, side: ChannelSide, (head, count): (Value, Value)) {
+        let watched = self.body.ins().band_imm_u(entry.flags, i64::from(side.watched()));
         let free = self.body.ins().icmp_imm_u(IntCC::Equal, watched, 0);
-        self.need(free, line);
+        self.need(free, side);
         let next = self.body.ins().iadd_imm_s(head, 1);
         let next = self.body.ins().band_imm_u(next, 3);
         self.body.ins().store(sound(), next, entry.channel, CHANNEL_HEAD);
@@ -255,23 +255,23 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Whether the head is from the other side and matches; the run-time decides if there is none.
-    pub(super) fn peek(&mut self, line: Line, pattern: Pattern) -> Value {
-        let channel = self.channel(line);
+    pub(super) fn peek(&mut self, side: ChannelSide, pattern: Pattern) -> Value {
+        let channel = self.channel(side);
         let flags = self.flags(channel);
-        if line.several {
+        if side.several {
             let remote = self.body.ins().band_imm_u(flags, i64::from(REMOTE));
             let local = self.body.ins().icmp_imm_u(IntCC::Equal, remote, 0);
-            self.need(local, line);
+            self.need(local, side);
         }
         let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
-        self.need_or(count, line.stuck);
+        self.need_or(count, side.stuck);
         let head = self.place_of_head(channel);
-        let entry = self.entry(line, channel, head, flags);
+        let entry = self.entry(side, channel, head, flags);
         let there = self.body.ins().load(types::I16, sound(), entry.tag, CHANNEL_TAGS);
-        let other = if line.slot.is_some() { FROM_SERVER } else { FROM_CLIENT };
+        let other = if side.slot.is_some() { FROM_SERVER } else { FROM_CLIENT };
         let sender = self.body.ins().band_imm_u(there, 1);
         let is_other = self.body.ins().icmp_imm_u(IntCC::Equal, sender, i64::from(other));
-        self.need(is_other, line);
+        self.need(is_other, side);
         match pattern {
             Pattern::Any => self.word(1),
             Pattern::Finish => self.word(0),
@@ -285,20 +285,20 @@ impl Translator<'_, '_, '_> {
 
     /// The process waits until the other side does something, and `suspended` is where it is left;
     /// or the run-time decides. There is an open channel.
-    pub(super) fn wait(&mut self, line: Line, state: ProcessState, suspended: Block) {
-        let channel = match line.slot {
+    pub(super) fn wait(&mut self, side: ChannelSide, state: ProcessState, suspended: Block) {
+        let channel = match side.slot {
             Some(slot) => self.body.ins().load(types::I64, sound(), slot, SLOT_CHANNEL),
             None => self.body.ins().iadd_imm_s(self.process, i64::from(PROCESS_CHANNEL)),
         };
         let flags = self.flags(channel);
-        let (mine, stop) = line.waiting();
+        let (mine, stop) = side.waiting();
         let others = self.body.ins().band_imm_u(flags, i64::from(stop));
         let alone = self.body.ins().icmp_imm_u(IntCC::Equal, others, 0);
-        self.need(alone, line);
+        self.need(alone, side);
         self.hold();
         let flags = self.body.ins().bor_imm_u(flags, i64::from(mine));
         self.body.ins().store(sound(), flags, channel, CHANNEL_FLAGS);
-        let at = match line.slot {
+        let at = match side.slot {
             Some(slot) => {
                 let process = self.process;
                 self.body.ins().store(sound(), process, channel, CHANNEL_CLIENT_PROCESS);
@@ -325,10 +325,10 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The channel has changed: wakes the process of the other side if it waits.
-    pub(super) fn notify(&mut self, entry: Entry, line: Line) {
+    pub(super) fn notify(&mut self, entry: Entry, side: ChannelSide) {
         let (waits, next) = (self.body.create_block(), self.body.create_block());
         let (channel, flags) = (entry.channel, entry.flags);
-        let waiting = self.body.ins().band_imm_u(flags, i64::from(line.waits()));
+        let waiting = self.body.ins().band_imm_u(flags, i64::from(side.waits()));
         self.body.ins().brif(waiting, waits, &[], next, &[]);
 
         self.body.switch_to_block(waits);
@@ -345,7 +345,7 @@ impl Translator<'_, '_, '_> {
         self.body.switch_to_block(room);
         let cleared = self.body.ins().bxor(flags, waiting);
         self.body.ins().store(sound(), cleared, channel, CHANNEL_FLAGS);
-        let process = match line.slot {
+        let process = match side.slot {
             Some(_) => self.body.ins().iadd_imm_s(channel, -i64::from(PROCESS_CHANNEL)),
             None => self.body.ins().load(types::I64, sound(), channel, CHANNEL_CLIENT_PROCESS),
         };
@@ -359,7 +359,7 @@ impl Translator<'_, '_, '_> {
         self.body.ins().jump(next, &[]);
 
         self.body.switch_to_block(full);
-        match line.slot {
+        match side.slot {
             Some(slot) => self.faults("client_wake", &[slot]),
             None => self.faults("server_wake", &[]),
         }

@@ -263,7 +263,7 @@ impl Translator<'_, '_, '_> {
     /// Processes that await a condition may need no notification.
     fn unlock(&mut self) {
         let (slow, done) = (self.body.create_block(), self.body.create_block());
-        let (somebody, calm) = (self.body.create_block(), self.body.create_block());
+        let (has_waiters, calm) = (self.body.create_block(), self.body.create_block());
         let alone = self.body.create_block();
         self.body.set_cold_block(slow);
         let component = self.component;
@@ -281,9 +281,9 @@ impl Translator<'_, '_, '_> {
             self.body.ins().bor(queue, shared)
         };
         let awaiting = self.body.ins().load(types::I64, sound(), component, COMPONENT_AWAIT_QUEUE);
-        let anybody = self.body.ins().bor(stops, awaiting);
-        self.body.ins().brif(anybody, somebody, &[], alone, &[]);
-        self.body.switch_to_block(somebody);
+        let waiters = self.body.ins().bor(stops, awaiting);
+        self.body.ins().brif(waiters, has_waiters, &[], alone, &[]);
+        self.body.switch_to_block(has_waiters);
         self.body.ins().brif(stops, slow, &[], calm, &[]);
         self.body.switch_to_block(calm);
         let flags = self.body.ins().load(types::I16, sound(), component, COMPONENT_FLAGS);

@@ -3,11 +3,12 @@
 use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
 use tidemill_proc::ProcessState;
 use tidemill_proc::layout::{
-    ANY, FINISH, LINE_COMPONENT, NEXT_FREE, PORT_LINE, PROCESS_LINES, SLOT_CHANNEL, SLOT_PORT, port,
+    ANY, FINISH, NEXT_FREE, PORT_SESSION, PROCESS_SESSIONS, SESSION_COMPONENT, SLOT_CHANNEL,
+    SLOT_PORT, port,
 };
 use tidemill_stdx::id::Id;
 
-use crate::compile::channel::Line;
+use crate::compile::channel::ChannelSide;
 use crate::compile::describe::port_parts;
 use crate::compile::translate::{Translator, sound};
 use crate::compile::unit::machine;
@@ -97,8 +98,8 @@ impl Translator<'_, '_, '_> {
         match index {
             None => {
                 self.body.set_cold_block(slow);
-                let line = self.first_line(component, interface, slow);
-                self.body.ins().jump(done, &[line.into()]);
+                let session = self.first_session(component, interface, slow);
+                self.body.ins().jump(done, &[session.into()]);
             }
             Some(_) => _ = self.body.ins().jump(slow, &[]),
         }
@@ -111,19 +112,19 @@ impl Translator<'_, '_, '_> {
         slot
     }
 
-    /// The process's first line, if it is to this interface of the component.
-    fn first_line(&mut self, component: Value, interface: InterfaceId, slow: Block) -> Value {
+    /// The process's first session, if it is to this interface of the component.
+    fn first_session(&mut self, component: Value, interface: InterfaceId, slow: Block) -> Value {
         let exists = self.body.create_block();
         let (same, found) = (self.body.create_block(), self.body.create_block());
-        let line = self.body.ins().load(types::I64, sound(), self.process, PROCESS_LINES);
-        self.body.ins().brif(line, exists, &[], slow, &[]);
+        let session = self.body.ins().load(types::I64, sound(), self.process, PROCESS_SESSIONS);
+        self.body.ins().brif(session, exists, &[], slow, &[]);
         self.body.switch_to_block(exists);
         self.body.ins().brif(component, same, &[], slow, &[]);
         self.body.switch_to_block(same);
-        let target = self.body.ins().load(types::I64, sound(), line, LINE_COMPONENT);
-        let channel = self.body.ins().load(types::I64, sound(), line, SLOT_CHANNEL);
-        let port = self.body.ins().load(types::I64, sound(), line, SLOT_PORT);
-        let wanted = self.word(interface_port(PORT_LINE, interface, 1));
+        let target = self.body.ins().load(types::I64, sound(), session, SESSION_COMPONENT);
+        let channel = self.body.ins().load(types::I64, sound(), session, SLOT_CHANNEL);
+        let port = self.body.ins().load(types::I64, sound(), session, SLOT_PORT);
+        let wanted = self.word(interface_port(PORT_SESSION, interface, 1));
         let target = self.body.ins().icmp(IntCC::Equal, target, component);
         let port = self.body.ins().icmp(IntCC::Equal, port, wanted);
         // Only while a channel is open is the component at this address still the same.
@@ -132,7 +133,7 @@ impl Translator<'_, '_, '_> {
         let all = self.body.ins().band(both, open);
         self.body.ins().brif(all, found, &[], slow, &[]);
         self.body.switch_to_block(found);
-        line
+        session
     }
 
     fn index(&mut self, index: Option<Register>) -> Value {
@@ -154,21 +155,21 @@ impl Translator<'_, '_, '_> {
     }
 
     /// One side of a communication, with the code for when it has to wait.
-    fn line(
+    fn side(
         &mut self,
         slot: Option<Value>,
         interface: InterfaceId,
         slow: Block,
         (state, suspended): (ProcessState, Block),
-    ) -> Line {
+    ) -> ChannelSide {
         self.body.set_cold_block(slow);
         let (stuck, start) = (self.body.create_block(), self.body.create_block());
-        let line = Line { slot, interface, stuck, slow, several: self.unit.several };
+        let side = ChannelSide { slot, interface, stuck, slow, several: self.unit.several };
         self.body.ins().jump(start, &[]);
         self.body.switch_to_block(stuck);
-        self.wait(line, state, suspended);
+        self.wait(side, state, suspended);
         self.body.switch_to_block(start);
-        line
+        side
     }
 
     fn send(&mut self, to: Party, message: MessageId, payload: &[Payload]) {
@@ -179,12 +180,12 @@ impl Translator<'_, '_, '_> {
         let suspended = self.body.create_block();
         match self.interface(to).filter(|interface| self.is_plain(*interface, message, slot)) {
             Some(interface) => {
-                let line = self.line(slot, interface, slow, (ProcessState::Send, suspended));
-                let entry = self.room(line, message);
+                let side = self.side(slot, interface, slow, (ProcessState::Send, suspended));
+                let entry = self.room(side, message);
                 for (index, word) in words.iter().enumerate() {
                     self.entry_store(entry, index, *word);
                 }
-                self.notify(entry, line);
+                self.notify(entry, side);
                 self.body.ins().jump(done, &[]);
             }
             None => _ = self.body.ins().jump(slow, &[]),
@@ -226,16 +227,16 @@ impl Translator<'_, '_, '_> {
             types.iter().map(|ty| self.body.append_block_param(done, machine(*ty))).collect();
         match self.interface(from).filter(|it| self.is_plainly_received(*it, message, slot)) {
             Some(interface) => {
-                let line = self.line(slot, interface, slow, (ProcessState::Receive, suspended));
+                let side = self.side(slot, interface, slow, (ProcessState::Receive, suspended));
                 let entry = if self.heads.contains(self.at.0) && self.at.1 == 0 {
-                    self.known_head(line)
+                    self.known_head(side)
                 } else {
-                    self.head(line, message)
+                    self.head(side, message)
                 };
                 let places = types.iter().enumerate();
                 let words: Vec<_> =
                     places.map(|(index, ty)| self.entry_load(entry, index, *ty).into()).collect();
-                self.notify(entry, line);
+                self.notify(entry, side);
                 self.body.ins().jump(done, &words);
             }
             None => _ = self.body.ins().jump(slow, &[]),
@@ -276,8 +277,8 @@ impl Translator<'_, '_, '_> {
         let suspended = self.body.create_block();
         match self.interface(from).filter(|interface| self.is_own(*interface, slot)) {
             Some(interface) => {
-                let line = self.line(slot, interface, slow, (ProcessState::Receive, suspended));
-                let is = self.peek(line, pattern);
+                let side = self.side(slot, interface, slow, (ProcessState::Receive, suspended));
+                let is = self.peek(side, pattern);
                 self.set(to, is);
                 match self.branch_on(to) {
                     Some((then, otherwise)) => {

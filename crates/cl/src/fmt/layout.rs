@@ -1,6 +1,6 @@
 //! Lines of tokens to text.
 
-use super::lines::{Line, LineKind};
+use super::lines::{LineKind, TokenLine};
 use super::spacing::{Gap, Spacing};
 use super::{CONTINUATION, INDENT, INDENT_MAX, WIDTH, slice};
 use crate::lex::{Token, TokenKind};
@@ -24,7 +24,7 @@ impl Word {
         self.text.chars().count()
     }
 
-    /// The column behind it, if it begins at this one.
+    /// The column after it, if it begins at this one.
     fn end(&self, column: usize) -> usize {
         match self.text.rsplit_once('\n') {
             Some((_, last)) => last.chars().count(),
@@ -34,7 +34,7 @@ impl Word {
 }
 
 /// The text of all lines.
-pub(super) fn print(text: &str, lines: &[Line], end: u32) -> String {
+pub(super) fn print(text: &str, lines: &[TokenLine], end: u32) -> String {
     let mut printer = Printer { text, out: String::new(), before: 0, opened: true };
     for line in lines {
         printer.line(line);
@@ -58,7 +58,7 @@ impl Printer<'_> {
         self.text[self.before..token.start as usize].matches('\n').count()
     }
 
-    fn line(&mut self, line: &Line) {
+    fn line(&mut self, line: &TokenLine) {
         let from = self.leading_comments(line);
         let Some(first) = line.tokens.get(from) else { return };
         if line.kind.closes() {
@@ -80,13 +80,13 @@ impl Printer<'_> {
 
     /// Prints the comments before a line that have lines of their own, and returns how many. One
     /// that shares its line with what follows gets its own if both together are too long.
-    fn leading_comments(&mut self, line: &Line) -> usize {
+    fn leading_comments(&mut self, line: &TokenLine) -> usize {
         let is_comment = |token: &Token| token.kind == TokenKind::Comment;
         let count = line.tokens.iter().take_while(|token| is_comment(token)).count();
         let inside = line.level + usize::from(line.kind.closes());
         for (i, comment) in line.tokens[..count].iter().enumerate() {
-            let behind = self.lines_before(comment) == 0 && self.out.ends_with('\n');
-            if !behind
+            let trails = self.lines_before(comment) == 0 && self.out.ends_with('\n');
+            if !trails
                 && let Some(next) = line.tokens.get(i + 1..)
                 && self.same_line(comment, next)
                 && self.first_word_fits(line, i)
@@ -94,7 +94,7 @@ impl Printer<'_> {
                 return i;
             }
             let text = self.verbatim(comment);
-            if behind {
+            if trails {
                 self.out.pop();
                 self.out.push(' ');
             } else {
@@ -117,8 +117,8 @@ impl Printer<'_> {
         })
     }
 
-    /// Whether the first word of the line fits behind the comments before it, from that one on.
-    fn first_word_fits(&mut self, line: &Line, comment: usize) -> bool {
+    /// Whether the first word of the line fits after the comments before it, from that one on.
+    fn first_word_fits(&mut self, line: &TokenLine, comment: usize) -> bool {
         let before = self.before;
         let words = self.words(&line.tokens[comment..], line.kind);
         self.before = before;
@@ -146,8 +146,8 @@ impl Printer<'_> {
         for (i, token) in tokens.iter().enumerate() {
             let text = self.verbatim(token);
             let comment = token.kind == TokenKind::Comment;
-            let behind_comment = words.last().is_some_and(|word| word.glued);
-            let own_line = i > 0 && (comment || behind_comment) && self.lines_before(token) > 0;
+            let after_comment = words.last().is_some_and(|word| word.glued);
+            let own_line = i > 0 && (comment || after_comment) && self.lines_before(token) > 0;
             self.before = token.end as usize;
             if comment {
                 let tight = words.last().is_some_and(|word| word.text.ends_with(['(', '[']));
@@ -166,7 +166,7 @@ impl Printer<'_> {
             let bar = token.kind == TokenKind::Bar && depth == 0;
             let alternative = bar && kind == LineKind::Protocol;
             match words.last_mut() {
-                Some(word) if gap != Gap::Break && !behind_comment => {
+                Some(word) if gap != Gap::Break && !after_comment => {
                     word.text.push_str(if gap == Gap::Tight { "" } else { " " });
                     word.text.push_str(&text);
                 }

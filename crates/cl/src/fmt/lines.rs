@@ -6,7 +6,7 @@
 use crate::lex::{Token, TokenKind};
 
 /// Tokens that are placed on one line if they fit, comments among them.
-pub(super) struct Line {
+pub(super) struct TokenLine {
     /// Levels of indentation.
     pub(super) level: usize,
     pub(super) tokens: Vec<Token>,
@@ -53,7 +53,7 @@ enum Frame {
 }
 
 /// The lines of a source; comments belong to the line whose tokens surround or follow them.
-pub(super) fn split(tokens: &[Token]) -> Vec<Line> {
+pub(super) fn split(tokens: &[Token]) -> Vec<TokenLine> {
     let mut splitter = Splitter { tokens, at: 0, lines: Vec::new(), open: Vec::new() };
     while splitter.kind(0) != TokenKind::End {
         splitter.line();
@@ -64,7 +64,7 @@ pub(super) fn split(tokens: &[Token]) -> Vec<Line> {
 struct Splitter<'a> {
     tokens: &'a [Token],
     at: usize,
-    lines: Vec<Line>,
+    lines: Vec<TokenLine>,
     open: Vec<Frame>,
 }
 
@@ -102,7 +102,7 @@ impl Splitter<'_> {
     }
 
     fn push(&mut self, level: usize, tokens: Vec<Token>, kind: LineKind) {
-        self.lines.push(Line { level, tokens, kind });
+        self.lines.push(TokenLine { level, tokens, kind });
     }
 
     fn line(&mut self) {
@@ -253,7 +253,7 @@ impl Splitter<'_> {
     }
 
     /// The rest is comments.
-    fn finish(mut self) -> Vec<Line> {
+    fn finish(mut self) -> Vec<TokenLine> {
         let rest = self.tokens[self.at..].to_vec();
         if !rest.is_empty() {
             self.push(0, rest, LineKind::Plain);

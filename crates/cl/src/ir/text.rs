@@ -30,7 +30,7 @@ use tidemill_diag::text::ir::{IrError, IrReader as Reader, Layout, Read, write_q
 use tidemill_stdx::id::IdVec;
 
 use crate::ir::form::{Form, in_order, quoted_name};
-use crate::ir::protocol::{Protocol, State};
+use crate::ir::protocol::{Protocol, ProtocolState};
 use crate::ir::{
     Block, BlockId, Component, ComponentId, Function, FunctionId, FunctionKind, Instruction,
     Interface, InterfaceId, Local, LocalId, Message, MessageId, Offer, Program, Register, Require,
@@ -223,7 +223,7 @@ fn read_interface(reader: &mut Reader) -> Read<Interface> {
     let mut protocol = Protocol::default();
     while reader.eat("state") {
         let (next, may_end) = (Form::read(reader)?, Form::read(reader)?);
-        protocol.states.push(State { next, may_end });
+        protocol.states.push(ProtocolState { next, may_end });
     }
     Ok(Interface { name, messages, protocol, system })
 }

@@ -119,9 +119,9 @@ impl Counted {
         let mut measure = Vec::new();
         let (by, limit) =
             (code.constant(&mut measure, stride), code.function.registers.push(Type::Integer));
-        let behind =
+        let far_limit =
             Instruction::Binary { to: limit, operator: Binary::Subtract, a: self.last, b: by };
-        measure.push((behind, span));
+        measure.push((far_limit, span));
         let is_far = if is_up { Binary::Less } else { Binary::Greater };
         let measure = code.branch(measure, (is_far, at, limit), (far, near));
         // Next to the end of INTEGER there are fewer rounds than a stride has.

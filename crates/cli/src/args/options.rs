@@ -349,7 +349,7 @@ pub struct InstallArgs {
     pub file: PathBuf,
     /// How the run is reached.
     #[command(flatten)]
-    pub line: Line,
+    pub control: ControlArgs,
 }
 
 /// `uninstall`.
@@ -363,12 +363,12 @@ pub struct UninstallArgs {
     pub name: String,
     /// How the run is reached.
     #[command(flatten)]
-    pub line: Line,
+    pub control: ControlArgs,
 }
 
 /// How a run is reached that is to change.
 #[derive(Args, Debug)]
-pub struct Line {
+pub struct ControlArgs {
     /// Give up after S seconds without an answer
     #[arg(long, value_name = "S", default_value = "5", value_parser = some_seconds)]
     pub timeout: u64,

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use super::common::{asker, failed};
-use crate::args::{InstallArgs, Line, UninstallArgs};
+use crate::args::{ControlArgs, InstallArgs, UninstallArgs};
 use crate::report::Reporter;
 use crate::status::Status;
 
@@ -16,24 +16,24 @@ pub fn install(args: &InstallArgs, report: Reporter) -> Status {
         return Status::Usage;
     };
     match fs::read_to_string(&args.file) {
-        Ok(text) => change(&args.address, &args.line, (name, Some(&text)), report),
+        Ok(text) => change(&args.address, &args.control, (name, Some(&text)), report),
         Err(error) => failed(report, format!("{path}: cannot read the rules: {error}")),
     }
 }
 
 /// Removes rules from a run.
 pub fn uninstall(args: &UninstallArgs, report: Reporter) -> Status {
-    change(&args.address, &args.line, (&args.name, None), report)
+    change(&args.address, &args.control, (&args.name, None), report)
 }
 
 fn change(
     address: &str,
-    line: &Line,
+    control: &ControlArgs,
     (name, text): (&str, Option<&str>),
     report: Reporter,
 ) -> Status {
-    let asker = asker(address, line.token_file.as_ref());
-    let timeout = Duration::from_nanos(line.timeout);
+    let asker = asker(address, control.token_file.as_ref());
+    let timeout = Duration::from_nanos(control.timeout);
     let changed = asker.and_then(|mut asker| asker.install(name, text, timeout));
     match changed {
         Ok(()) => Status::Fine,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tidemill_apps::capture::{Format, Writer};
+use tidemill_apps::capture::{CaptureWriter, Format};
 pub use tidemill_support::root;
 
 /// The command.
@@ -87,7 +87,7 @@ impl Folder {
     pub fn capture(&self, name: &str, time_ns: i64, packet: &[u8]) -> PathBuf {
         let path = self.path().join(name);
         let file = std::fs::File::create(&path).expect("a file");
-        let mut writer = Writer::new(file, Format::Pcap).expect("written");
+        let mut writer = CaptureWriter::new(file, Format::Pcap).expect("written");
         writer.write(time_ns, packet, packet.len() as u32).expect("written");
         path
     }

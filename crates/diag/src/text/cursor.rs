@@ -44,7 +44,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// After the byte order mark that some editors write at the beginning.
-    pub fn behind_mark(text: &'t str) -> Cursor<'t> {
+    pub fn after_byte_order_mark(text: &'t str) -> Cursor<'t> {
         let mut cursor = Cursor::new(text);
         cursor.eat("\u{feff}");
         cursor
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_text_is_read_from_left_to_right() {
-        let mut cursor = Cursor::behind_mark("\u{feff}ab_1 := é; ");
+        let mut cursor = Cursor::after_byte_order_mark("\u{feff}ab_1 := é; ");
         assert_eq!((cursor.at(), cursor.word()), (3, "ab_1"));
         cursor.skip_while(is_blank);
         assert!(!cursor.eat("=") && cursor.eat(":="));

@@ -328,7 +328,7 @@ impl Guard {
     pub fn disconnect(&mut self, name: &str, route: &str) {
         let Some(&id) = self.by_name.get(name) else { return };
         let Some(peer) = self.peers.get_mut(&id) else { return };
-        peer.end_flow(route);
+        peer.end_connection(route);
         if let Some(challenge) = peer.challenge.take_if(|challenge| *challenge.route == *route) {
             self.by_index.remove(&challenge.session.local);
         }
@@ -712,7 +712,7 @@ impl Guard {
         // The other side has keys: the third message need not come again.
         session.finish = None;
         if carrier == Carrier::Connections {
-            let received = peer.flow(route).map_or(0, |flow| flow.received);
+            let received = peer.counts(route).map_or(0, |counts| counts.received);
             // A session begins with how many contents came before it.
             if data.counter == 0 && (kind, bytes) != (ALIVE, &received.to_le_bytes()[..]) {
                 cx.counters.count(Count::OutOfOrder);
@@ -731,8 +731,8 @@ impl Guard {
         }
         self.note_alive(id, kind, cx);
         let peer = self.peers.get_mut(&id)?;
-        if let Some(flow) = peer.flow(route).filter(|_| kind == CONTENT) {
-            flow.received += 1;
+        if let Some(counts) = peer.counts(route).filter(|_| kind == CONTENT) {
+            counts.received += 1;
         }
         let content = (kind == CONTENT).then_some(bytes);
         Some(Opened { name: &peer.name, content })
@@ -789,8 +789,8 @@ impl Guard {
         if self.config.carrier == Carrier::Connections {
             // What comes first over a connection is short, so that the other side knows whom it is
             // from before it holds more.
-            peer.begin_flow(route);
-            let sent = peer.flow(route).map_or(0, |flow| flow.sent);
+            peer.begin_connection(route);
+            let sent = peer.counts(route).map_or(0, |counts| counts.sent);
             Guard::seal(peer, ALIVE, &sent.to_le_bytes(), &mut self.sealed, cx);
         }
         while let Some(content) = peer.take_waiting() {

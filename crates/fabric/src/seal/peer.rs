@@ -46,7 +46,7 @@ pub(super) const UNANSWERED_NS: u64 = 5_000_000_000;
 
 /// Connections of a peer whose contents are counted. Each that ends is forgotten, and of two with a
 /// peer the later one is used.
-const FLOWS_MAX: usize = 4;
+const CONNECTIONS_MAX: usize = 4;
 
 /// A handshake that this side has begun.
 pub(super) struct Attempt {
@@ -132,7 +132,7 @@ pub(super) struct Challenge {
 /// Contents that went over one connection, by all sessions that were made on it. Each session
 /// begins with how many there were before it, so that none can be cut out between two sessions,
 /// nor come after its session.
-pub(super) struct Flow {
+pub(super) struct ConnectionCounts {
     route: Box<str>,
     pub(super) sent: u64,
     pub(super) received: u64,
@@ -151,7 +151,7 @@ pub(super) struct Peer {
     pub(super) attempt: Option<Attempt>,
     pub(super) challenge: Option<Challenge>,
     /// Of its connections, the latest last.
-    flows: VecDeque<Flow>,
+    connections: VecDeque<ConnectionCounts>,
     waiting: VecDeque<(u64, Vec<u8>)>,
     waiting_bytes: usize,
     pub(super) received_ns: u64,
@@ -173,7 +173,7 @@ impl Peer {
             previous: None,
             attempt: None,
             challenge: None,
-            flows: VecDeque::new(),
+            connections: VecDeque::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             received_ns: now_ns,
@@ -203,29 +203,33 @@ impl Peer {
     }
 
     /// The state of that connection.
-    pub(super) fn flow(&mut self, route: &str) -> Option<&mut Flow> {
-        self.flows.iter_mut().rfind(|flow| *flow.route == *route)
+    pub(super) fn counts(&mut self, route: &str) -> Option<&mut ConnectionCounts> {
+        self.connections.iter_mut().rfind(|counts| *counts.route == *route)
     }
 
     /// A session is made on that connection, maybe the first one.
-    pub(super) fn begin_flow(&mut self, route: &str) {
-        if self.flow(route).is_none() {
-            self.flows.push_back(Flow { route: route.into(), sent: 0, received: 0 });
-            if self.flows.len() > FLOWS_MAX {
-                self.flows.pop_front();
+    pub(super) fn begin_connection(&mut self, route: &str) {
+        if self.counts(route).is_none() {
+            self.connections.push_back(ConnectionCounts {
+                route: route.into(),
+                sent: 0,
+                received: 0,
+            });
+            if self.connections.len() > CONNECTIONS_MAX {
+                self.connections.pop_front();
             }
         }
     }
 
     /// That connection is gone.
-    pub(super) fn end_flow(&mut self, route: &str) {
-        self.flows.retain(|flow| *flow.route != *route);
+    pub(super) fn end_connection(&mut self, route: &str) {
+        self.connections.retain(|counts| *counts.route != *route);
     }
 
     /// A content was sealed by the session.
     pub(super) fn note_sent(&mut self) {
-        let flow = self.flows.iter_mut().rfind(|flow| flow.route == self.route);
-        flow.into_iter().for_each(|flow| flow.sent += 1);
+        let counts = self.connections.iter_mut().rfind(|counts| counts.route == self.route);
+        counts.into_iter().for_each(|counts| counts.sent += 1);
     }
 
     /// Whether the name is held, by another identity than this.

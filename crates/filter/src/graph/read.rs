@@ -17,7 +17,7 @@ impl Graph {
     /// The first line that is none, and why.
     pub fn read(text: &str) -> Result<Graph, IrError> {
         let words = IrReader::new(text, Layout::Lines);
-        let mut reader = Reader { words, values: Values::default(), names: Vec::new() };
+        let mut reader = GraphReader { words, values: Values::default(), names: Vec::new() };
         let mut nodes = IdVec::new();
         let mut begin = None;
         while !reader.words.at_end() {
@@ -38,13 +38,13 @@ impl Graph {
     }
 }
 
-struct Reader<'t> {
+struct GraphReader<'t> {
     words: IrReader<'t>,
     values: Values,
     names: Vec<ValueId>,
 }
 
-impl Reader<'_> {
+impl GraphReader<'_> {
     fn used(&mut self) -> Read<ValueId> {
         if !self.words.peek().starts_with('v') {
             return Ok(self.values.constant(self.words.number()?));

@@ -164,7 +164,7 @@ impl Lower {
         before: Option<Condition>,
     ) -> Computed {
         let Number { value: at, mut checks } = index;
-        let at = self.behind(at, start.base);
+        let at = self.after(at, start.base);
         let Number { value, checks: more } = self.load_from(Some(at), start.offset, width);
         checks.extend(self.after_tunnels(start.base, more));
         Computed { number: Number { value, checks }, before }
@@ -188,7 +188,7 @@ impl Lower {
         checks.extend(header.checks);
         let before = Some(Condition::And(before));
         let at = self.values.binary(Operator::Add, at, header.value);
-        let at = self.behind(at, network.base);
+        let at = self.after(at, network.base);
         let Number { value, checks: more } = self.load_from(Some(at), network.offset, width);
         checks.extend(more);
         Ok(Computed { number: Number { value, checks }, before })

@@ -92,7 +92,7 @@ impl Lower {
         checks.extend(more);
         let forty = self.values.constant(40);
         let header_bytes = self.choose(is_six, forty, header_bytes);
-        let base = self.behind(header_bytes, outer.base);
+        let base = self.after(header_bytes, outer.base);
         let header = HeaderStart { base: Some(base), offset: outer.offset + UDP_BYTES };
         // The options, and what follows them.
         let first = self.loaded(Field::At(header), Width::Byte, &mut checks);
@@ -116,7 +116,7 @@ impl Lower {
         let type_base = self.values.binary(Operator::Add, type_at, base);
         let ethernet = self.values.constant(14);
         let skipped = self.choose(has_ethernet, ethernet, zero);
-        let payload = self.behind(skipped, inner.base);
+        let payload = self.after(skipped, inner.base);
         self.layout.link = Link::Ethernet;
         self.layout.link_header = inner;
         self.layout.link_type = HeaderStart { base: Some(type_base), ..header }.plus(2);

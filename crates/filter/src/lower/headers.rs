@@ -41,7 +41,7 @@ impl Lower {
             }
             Field::Transport4(offset) => {
                 let Number { value: base, mut checks } = self.header_bytes();
-                let base = self.behind(base, network.base);
+                let base = self.after(base, network.base);
                 let Number { value, checks: more } =
                     self.load_from(Some(base), network.offset + offset, width);
                 checks.extend(more);
@@ -97,7 +97,7 @@ impl Lower {
     }
 
     /// The sum of two distances, of which one may be none.
-    pub(super) fn behind(&mut self, distance: ValueId, base: Option<ValueId>) -> ValueId {
+    pub(super) fn after(&mut self, distance: ValueId, base: Option<ValueId>) -> ValueId {
         match base {
             Some(base) => self.values.binary(Operator::Add, distance, base),
             None => distance,

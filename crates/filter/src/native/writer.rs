@@ -373,7 +373,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
         let end = self.body.ins().iconst(pointer, i64::from(start) + end);
         self.reaches(end);
         let first = self.load(Width::Byte, data, start + field);
-        let behind = match family {
+        let after = match family {
             Family::Six => self.body.ins().iconst(pointer, i64::from(start) + 40),
             Family::Four => {
                 let words = self.load(Width::Byte, data, start);
@@ -383,7 +383,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
                 self.body.ins().iadd_imm_u(bytes, i64::from(start))
             }
         };
-        self.body.ins().jump(head, &[first.into(), behind.into()]);
+        self.body.ins().jump(head, &[first.into(), after.into()]);
         self.body.switch_to_block(head);
         let (other, step) = (self.new_block(), self.new_block());
         let shift = self.body.append_block_param(step, types::I32);

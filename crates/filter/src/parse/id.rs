@@ -12,7 +12,7 @@ impl Parser<'_> {
         self.id_begins_at(self.at)
     }
 
-    pub(super) fn id_begins_behind_not(&self) -> bool {
+    pub(super) fn id_begins_after_not(&self) -> bool {
         let mut at = self.at;
         while matches!(self.kind_at(at), TokenKind::Word("not")) {
             at += 1;
@@ -22,11 +22,11 @@ impl Parser<'_> {
 
     fn id_begins_at(&self, mut at: usize) -> bool {
         let is_open = |at| matches!(self.kind_at(at), TokenKind::Sign("("));
-        let behind = |at: usize| self.closing.get(at).copied().unwrap_or(usize::MAX);
+        let closing = |at: usize| self.closing.get(at).copied().unwrap_or(usize::MAX);
         while is_open(at) {
             // `(80) = len`, `(80) + 1 = len`
-            if behind(at) < usize::MAX
-                && matches!(self.kind_at(behind(at) + 1), TokenKind::Sign(sign) if *sign != ")")
+            if closing(at) < usize::MAX
+                && matches!(self.kind_at(closing(at) + 1), TokenKind::Sign(sign) if *sign != ")")
             {
                 return false;
             }

@@ -255,7 +255,7 @@ impl Parser<'_> {
     fn operand_or_id(&mut self) -> Parsed<Expr> {
         match self.id_begins() {
             true => self.ids(),
-            false if self.is_word("not") && self.id_begins_behind_not() => self.ids(),
+            false if self.is_word("not") && self.id_begins_after_not() => self.ids(),
             false => self.operand(),
         }
     }

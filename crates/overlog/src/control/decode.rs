@@ -3,11 +3,11 @@
 use std::fmt;
 
 use tidemill_relation::{OwnedValue, SeqBuilder};
-use tidemill_wire::{DecodeError, Decoder, FieldId, Flow, Sink, Stop};
+use tidemill_wire::{DecodeError, Decoder, FieldId, Sink, SinkResult, Stop};
 
 use super::fields::{CONTROL, Fields, UNSUPPORTED};
 use super::message::{Control, End, Message, Status};
-use crate::net::values::{self, Reader};
+use crate::net::values::{self, ValueReader};
 
 /// The maximal nesting of messages: that of a value of maximal depth, and four around it.
 const DEPTH_MAX: usize = 2 * values::NESTING_MAX + 8;
@@ -31,7 +31,7 @@ impl Control {
     /// The error in the bytes.
     pub fn decode(bytes: &[u8]) -> Result<Control, Malformed> {
         let fields = &*CONTROL;
-        let reader = Reader::new(&fields.value);
+        let reader = ValueReader::new(&fields.value);
         let mut sink =
             ControlSink { fields, control: Control::default(), reader, in_column: false };
         let decoder = Decoder::new(&fields.schema).depth_max(DEPTH_MAX);
@@ -43,7 +43,7 @@ impl Control {
 struct ControlSink<'f, 'a> {
     fields: &'f Fields,
     control: Control,
-    reader: Reader<'f, 'a>,
+    reader: ValueReader<'f, 'a>,
     /// Inside `Row.columns`, where the reader takes everything.
     in_column: bool,
 }
@@ -82,7 +82,7 @@ impl ControlSink<'_, '_> {
 }
 
 impl<'a> Sink<'a> for ControlSink<'_, 'a> {
-    fn start_sub(&mut self, field: FieldId) -> Flow {
+    fn start_sub(&mut self, field: FieldId) -> SinkResult {
         if self.in_column {
             return self.reader.start_sub(field);
         }
@@ -100,7 +100,7 @@ impl<'a> Sink<'a> for ControlSink<'_, 'a> {
         Ok(())
     }
 
-    fn end_sub(&mut self, field: FieldId) -> Flow {
+    fn end_sub(&mut self, field: FieldId) -> SinkResult {
         if field == self.fields.column {
             self.in_column = false;
             let mut value = SeqBuilder::new();
@@ -114,7 +114,7 @@ impl<'a> Sink<'a> for ControlSink<'_, 'a> {
         if self.in_column { self.reader.end_sub(field) } else { Ok(()) }
     }
 
-    fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+    fn u64(&mut self, field: FieldId, value: u64) -> SinkResult {
         if field == self.fields.id {
             self.control.id = value;
         } else if let Some(Message::Counters(all)) = &mut self.control.message {
@@ -123,22 +123,22 @@ impl<'a> Sink<'a> for ControlSink<'_, 'a> {
         Ok(())
     }
 
-    fn i32(&mut self, _: FieldId, value: i32) -> Flow {
+    fn i32(&mut self, _: FieldId, value: i32) -> SinkResult {
         if let Some(Message::End(end)) = &mut self.control.message {
             end.status = Status::of(value);
         }
         Ok(())
     }
 
-    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+    fn i64(&mut self, field: FieldId, value: i64) -> SinkResult {
         self.reader.i64(field, value)
     }
 
-    fn f64(&mut self, _: FieldId, value: f64) -> Flow {
+    fn f64(&mut self, _: FieldId, value: f64) -> SinkResult {
         self.reader.f64(value)
     }
 
-    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+    fn bool(&mut self, field: FieldId, value: bool) -> SinkResult {
         if self.in_column {
             return self.reader.bool(field, value);
         }
@@ -151,7 +151,7 @@ impl<'a> Sink<'a> for ControlSink<'_, 'a> {
         Ok(())
     }
 
-    fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {
+    fn string(&mut self, field: FieldId, piece: &'a str) -> SinkResult {
         if self.in_column {
             return self.reader.string(piece);
         }
@@ -174,7 +174,7 @@ impl<'a> Sink<'a> for ControlSink<'_, 'a> {
         Ok(())
     }
 
-    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> SinkResult {
         if self.in_column { self.reader.bytes(field, piece) } else { Ok(()) }
     }
 }

@@ -3,12 +3,12 @@
 use super::measures::WIDTH;
 
 /// A line, cut before the blank of its trailing comment.
-struct Line<'a> {
+struct CodeLine<'a> {
     code: &'a str,
     comment: Option<&'a str>,
 }
 
-impl Line<'_> {
+impl CodeLine<'_> {
     fn code_width(&self) -> usize {
         self.code.chars().count()
     }
@@ -30,14 +30,14 @@ pub(super) fn align(text: &str, trailing: &[usize]) -> String {
         // Two comments on one line: the first is the one that is moved.
         while trailing.next_if(|&at| at < end).is_some() {}
         lines.push(match cut {
-            Some(cut) => Line { code: &line[..cut], comment: Some(&line[cut..]) },
-            None => Line { code: line, comment: None },
+            Some(cut) => CodeLine { code: &line[..cut], comment: Some(&line[cut..]) },
+            None => CodeLine { code: line, comment: None },
         });
         start = end;
     }
     let mut out = String::with_capacity(text.len());
     for run in lines.chunk_by(|a, b| a.comment.is_some() && b.comment.is_some()) {
-        let column = run.iter().map(Line::code_width).max().unwrap_or(0);
+        let column = run.iter().map(CodeLine::code_width).max().unwrap_or(0);
         // A comment's width has its line end.
         let fits = run.iter().all(|line| column + line.comment_width() <= WIDTH + 1);
         for line in run {

@@ -2,11 +2,11 @@
 //! ([`tidemill_fabric::head`]).
 
 use tidemill_relation::{SeqBuilder, Value};
-use tidemill_wire::{DecodeError, Decoder, FieldId, Flow, Sink, Writer, encode};
+use tidemill_wire::{DecodeError, Decoder, FieldId, Sink, SinkResult, Writer, encode};
 
 use super::protocol::{Fields, PROTOCOL};
 use super::schema::ProgramSchema;
-use super::values::{self, Reader};
+use super::values::{self, ValueReader};
 
 /// The part of an envelope that concerns tuples.
 #[derive(Clone, Debug, Default)]
@@ -89,7 +89,7 @@ impl<'a> Envelope<'a> {
         let mut sink = EnvelopeSink {
             fields,
             envelope: Envelope::default(),
-            reader: Reader::new(&fields.value),
+            reader: ValueReader::new(&fields.value),
             in_column: false,
         };
         Decoder::new(&PROTOCOL.schema).decode(fields.envelope.message, bytes, &mut sink)?;
@@ -117,20 +117,20 @@ pub fn tuples(schema: &ProgramSchema, bytes: &[u8]) -> Vec<(String, SeqBuilder)>
 struct EnvelopeSink<'f, 'a> {
     fields: &'f Fields,
     envelope: Envelope<'a>,
-    reader: Reader<'f, 'a>,
+    reader: ValueReader<'f, 'a>,
     /// Inside `Tuple.columns`, where the reader takes everything.
     in_column: bool,
 }
 
 impl<'a> EnvelopeSink<'_, 'a> {
-    fn tuple(&mut self, set: impl FnOnce(&mut Tuple<'a>)) -> Flow {
+    fn tuple(&mut self, set: impl FnOnce(&mut Tuple<'a>)) -> SinkResult {
         self.envelope.tuples.last_mut().map(set);
         Ok(())
     }
 }
 
 impl<'a> Sink<'a> for EnvelopeSink<'_, 'a> {
-    fn start_sub(&mut self, field: FieldId) -> Flow {
+    fn start_sub(&mut self, field: FieldId) -> SinkResult {
         let fields = self.fields;
         if self.in_column {
             return self.reader.start_sub(field);
@@ -144,7 +144,7 @@ impl<'a> Sink<'a> for EnvelopeSink<'_, 'a> {
         Ok(())
     }
 
-    fn end_sub(&mut self, field: FieldId) -> Flow {
+    fn end_sub(&mut self, field: FieldId) -> SinkResult {
         if field == self.fields.tuple.columns {
             self.in_column = false;
             let column = self.reader.finish();
@@ -153,43 +153,43 @@ impl<'a> Sink<'a> for EnvelopeSink<'_, 'a> {
         if self.in_column { self.reader.end_sub(field) } else { Ok(()) }
     }
 
-    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+    fn i64(&mut self, field: FieldId, value: i64) -> SinkResult {
         self.reader.i64(field, value)
     }
 
-    fn f64(&mut self, _: FieldId, value: f64) -> Flow {
+    fn f64(&mut self, _: FieldId, value: f64) -> SinkResult {
         self.reader.f64(value)
     }
 
-    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+    fn bool(&mut self, field: FieldId, value: bool) -> SinkResult {
         match self.in_column {
             true => self.reader.bool(field, value),
             false => self.tuple(|tuple| tuple.delete = value),
         }
     }
 
-    fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+    fn u64(&mut self, field: FieldId, value: u64) -> SinkResult {
         if field == self.fields.envelope.program {
             self.envelope.program = value;
         }
         Ok(())
     }
 
-    fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+    fn u32(&mut self, field: FieldId, value: u32) -> SinkResult {
         if field == self.fields.tuple.relation {
             return self.tuple(|tuple| tuple.relation = value);
         }
         Ok(())
     }
 
-    fn string(&mut self, _: FieldId, piece: &'a str) -> Flow {
+    fn string(&mut self, _: FieldId, piece: &'a str) -> SinkResult {
         match self.in_column {
             true => self.reader.string(piece),
             false => self.tuple(|tuple| tuple.name = piece),
         }
     }
 
-    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> SinkResult {
         if self.in_column {
             return self.reader.bytes(field, piece);
         }

@@ -4,7 +4,7 @@
 //! elements are read before their list is complete. A message that sets nothing is null.
 
 use tidemill_relation::{Id, SeqBuilder, Value};
-use tidemill_wire::{FieldId, Flow, Stop, Writer};
+use tidemill_wire::{FieldId, SinkResult, Stop, Writer};
 
 use super::protocol::ValueFields;
 
@@ -80,17 +80,17 @@ impl Slot<'_> {
 }
 
 /// Reads `Value` messages from a decoder's events; the sink that owns it hands on what happens
-/// between [`Reader::begin`] and [`Reader::finish`].
+/// between [`ValueReader::begin`] and [`ValueReader::finish`].
 #[derive(Debug)]
-pub(crate) struct Reader<'f, 'a> {
+pub(crate) struct ValueReader<'f, 'a> {
     fields: &'f ValueFields,
     /// The value being read, below it the lists that it is an element of.
     open: Vec<Slot<'a>>,
 }
 
-impl<'f, 'a> Reader<'f, 'a> {
-    pub(crate) fn new(fields: &'f ValueFields) -> Reader<'f, 'a> {
-        Reader { fields, open: Vec::new() }
+impl<'f, 'a> ValueReader<'f, 'a> {
+    pub(crate) fn new(fields: &'f ValueFields) -> ValueReader<'f, 'a> {
+        ValueReader { fields, open: Vec::new() }
     }
 
     /// A `Value` message begins.
@@ -109,7 +109,7 @@ impl<'f, 'a> Reader<'f, 'a> {
     }
 
     /// A message inside a `Value` begins: a list or an element of one.
-    pub(crate) fn start_sub(&mut self, field: FieldId) -> Flow {
+    pub(crate) fn start_sub(&mut self, field: FieldId) -> SinkResult {
         let Some(kind) = self.seq_kind(field) else {
             self.begin();
             return Ok(());
@@ -124,7 +124,7 @@ impl<'f, 'a> Reader<'f, 'a> {
     }
 
     /// A message inside a `Value` is complete.
-    pub(crate) fn end_sub(&mut self, field: FieldId) -> Flow {
+    pub(crate) fn end_sub(&mut self, field: FieldId) -> SinkResult {
         if field == self.fields.element {
             let element = self.finish();
             return match self.open.last_mut() {
@@ -141,7 +141,7 @@ impl<'f, 'a> Reader<'f, 'a> {
         }
     }
 
-    pub(crate) fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+    pub(crate) fn i64(&mut self, field: FieldId, value: i64) -> SinkResult {
         self.set(match field {
             field if field == self.fields.i => Value::Int(value),
             field if field == self.fields.time => Value::Time(value),
@@ -149,26 +149,26 @@ impl<'f, 'a> Reader<'f, 'a> {
         })
     }
 
-    pub(crate) fn f64(&mut self, value: f64) -> Flow {
+    pub(crate) fn f64(&mut self, value: f64) -> SinkResult {
         self.set(Value::Double(value))
     }
 
-    pub(crate) fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+    pub(crate) fn bool(&mut self, field: FieldId, value: bool) -> SinkResult {
         self.set(if field == self.fields.null { Value::Null } else { Value::Bool(value) })
     }
 
-    pub(crate) fn string(&mut self, value: &'a str) -> Flow {
+    pub(crate) fn string(&mut self, value: &'a str) -> SinkResult {
         self.set(Value::Str(value))
     }
 
-    pub(crate) fn bytes(&mut self, field: FieldId, value: &'a [u8]) -> Flow {
+    pub(crate) fn bytes(&mut self, field: FieldId, value: &'a [u8]) -> SinkResult {
         self.set(match field == self.fields.id {
             true => Value::Id(id_from_bytes(value)?),
             false => Value::Bytes(value),
         })
     }
 
-    fn set(&mut self, value: Value<'a>) -> Flow {
+    fn set(&mut self, value: Value<'a>) -> SinkResult {
         *self.open.last_mut().ok_or(Stop)? = Slot::Plain(value);
         Ok(())
     }

@@ -186,9 +186,9 @@ fn cycle_through(program: &Program, relation: RelationId) -> SortedSet<RuleId> {
     let stages = program.compiled.stages.iter().filter(|stage| stage.by == WorkedBy::Node);
     edges.extend(stages.map(|stage| (stage.input, stage.output, None)));
     let ahead = reached(relation, edges.iter().map(|&(from, to, _)| (from, to)));
-    let behind = reached(relation, edges.iter().map(|&(from, to, _)| (to, from)));
+    let back = reached(relation, edges.iter().map(|&(from, to, _)| (to, from)));
     let inside =
-        |&(from, to, _): &&(RelationId, RelationId, _)| ahead.contains(from) && behind.contains(to);
+        |&(from, to, _): &&(RelationId, RelationId, _)| ahead.contains(from) && back.contains(to);
     edges.iter().filter(inside).filter_map(|&(_, _, rule)| rule).collect()
 }
 

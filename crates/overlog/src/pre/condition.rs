@@ -27,7 +27,7 @@ const DEPTH_MAX: usize = 64;
 /// An error in a condition, with its place.
 struct ConditionError(Span, &'static str);
 
-struct Reader<'t> {
+struct ConditionReader<'t> {
     tokens: &'t [Token],
     at: usize,
     depth: usize,
@@ -62,7 +62,7 @@ impl Preprocessor<'_> {
             let is_defined = self.current.contains_key(name);
             tokens.push(Token { kind: TokenKind::Int(u64::from(is_defined)), ..token.clone() });
         }
-        let mut reader = Reader { tokens: &tokens, at: 0, depth: 0, line };
+        let mut reader = ConditionReader { tokens: &tokens, at: 0, depth: 0, line };
         let value = reader.level(0).and_then(|value| match reader.peek() {
             None => Ok(value),
             Some(token) => Err(ConditionError(token.span, "an operator is missing before it")),
@@ -98,7 +98,7 @@ impl Preprocessor<'_> {
     }
 }
 
-impl Reader<'_> {
+impl ConditionReader<'_> {
     fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at)
     }

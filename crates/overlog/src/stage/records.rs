@@ -78,7 +78,7 @@ pub(super) struct Records<R> {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reading {
-    /// Nothing has been read but so many bytes of a byte order mark.
+    /// Nothing has been read but this number of bytes of a byte order mark.
     Start(usize),
     Going,
     /// The rest of a record that began on this line is still to come.

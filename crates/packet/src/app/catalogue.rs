@@ -122,7 +122,7 @@ impl Port {
             Count::Optional => ", may stay without link",
             Count::Many => ", any number under any names",
         };
-        let _ = writeln!(out, "  {}: {direction}, {}{count}", self.name, self.flow.word());
+        let _ = writeln!(out, "  {}: {direction}, {}{count}", self.name, self.pacing.word());
         lines(self.about).for_each(|line| paragraph(out, "    ", line));
     }
 }

@@ -17,7 +17,7 @@ pub enum Direction {
 
 /// At whose pace packets go through a port; this decides which apps the engine notifies of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Flow {
+pub enum Pacing {
     /// They are pushed: the app handles them when they arrive.
     Push,
     /// They are pulled: the app takes them in its own `pull`, and is notified of the first.
@@ -26,13 +26,13 @@ pub enum Flow {
     Either,
 }
 
-impl Flow {
+impl Pacing {
     /// Its name in the catalogue.
     pub fn word(self) -> &'static str {
         match self {
-            Flow::Push => "push",
-            Flow::Pull => "pull",
-            Flow::Either => "either",
+            Pacing::Push => "push",
+            Pacing::Pull => "pull",
+            Pacing::Either => "either",
         }
     }
 }
@@ -58,7 +58,7 @@ pub struct Port {
     /// In or out.
     pub direction: Direction,
     /// Push, pull or either.
-    pub flow: Flow,
+    pub pacing: Pacing,
     /// The number of links.
     pub count: Count,
 }
@@ -155,7 +155,7 @@ impl Declaration {
 
     /// Whether packets are pushed into it.
     pub fn pushes(&self) -> bool {
-        self.ports(Direction::Input).any(|port| port.flow != Flow::Pull)
+        self.ports(Direction::Input).any(|port| port.pacing != Pacing::Pull)
     }
 
     /// All errors of a config: keys that do not exist, or are missing, or of another type, and then

@@ -26,7 +26,7 @@ macro_rules! declare {
             ports {
                 $(
                     $(#[doc = $port_about:literal])+
-                    $port:ident : $direction:ident($flow:ident, $count:ident),
+                    $port:ident : $direction:ident($pacing:ident, $count:ident),
                 )*
             }
             traits { $($trait:ident),* }
@@ -74,7 +74,7 @@ macro_rules! declare {
                         name: stringify!($port),
                         about: concat!($($port_about, "\n"),+),
                         direction: $crate::app::Direction::$direction,
-                        flow: $crate::app::Flow::$flow,
+                        pacing: $crate::app::Pacing::$pacing,
                         count: $crate::app::Count::$count,
                     }),*],
                     pulls: $crate::declare!(@has pulls $($trait)*),

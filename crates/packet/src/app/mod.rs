@@ -76,7 +76,7 @@ pub use capture_time::CaptureTime;
 pub use catalogue::Catalogue;
 pub use config::{Config, Value};
 pub use declaration::{
-    Count, Declaration, Declared, Default, Direction, Flow, Key, Port, Settings,
+    Count, Declaration, Declared, Default, Direction, Key, Pacing, Port, Settings,
 };
 pub use declare::key_name;
 pub use fault::{ConfigError, Fault};

@@ -144,16 +144,16 @@ impl Writer<'_, '_, '_> {
         if cfg!(target_endian = "big") { number } else { self.body.ins().bswap(number) }
     }
 
-    /// The word so far behind a value.
-    pub(super) fn load_behind(&mut self, width: Width, base: Value, offset: u32) -> Value {
+    /// The word that far after a value.
+    pub(super) fn load_after(&mut self, width: Width, base: Value, offset: u32) -> Value {
         self.write_known();
         let data = self.body.use_var(self.data);
         let data = self.body.ins().iadd(data, base);
         self.load_bytes(width, data, offset)
     }
 
-    /// The word so far behind a value becomes another.
-    pub(super) fn store_behind(&mut self, width: Width, base: Value, offset: u32, value: Value) {
+    /// The word that far after a value becomes another.
+    pub(super) fn store_after(&mut self, width: Width, base: Value, offset: u32, value: Value) {
         self.forget();
         let data = self.body.use_var(self.data);
         let data = self.body.ins().iadd(data, base);

@@ -153,9 +153,9 @@ pub(super) fn write(
     let links = define(module, imports, blueprint, &run)?;
     let Some(source) = chain.source else { return Ok(Written { links, pool: None }) };
     let apps = [source].into_iter().chain(chain.apps.iter().copied()).collect();
-    let behind = chain.before.iter().enumerate();
-    let behind = behind.map(|(at, before)| if at == 0 { 0 } else { before + 1 });
-    let before = [0].into_iter().chain(behind).collect();
+    let starts = chain.before.iter().enumerate();
+    let starts = starts.map(|(at, before)| if at == 0 { 0 } else { before + 1 });
+    let before = [0].into_iter().chain(starts).collect();
     let run = Run { apps, before, feed: Feed::Pool };
     Ok(Written { links, pool: Some(define(module, imports, blueprint, &run)?) })
 }

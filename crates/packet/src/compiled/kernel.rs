@@ -200,7 +200,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 let value = scope.get(value);
                 match place.base {
                     None => self.store_known(width, place.offset, value),
-                    Some(base) => self.store_behind(width, scope.get(base), place.offset, value),
+                    Some(base) => self.store_after(width, scope.get(base), place.offset, value),
                 }
             }
             Step::Need(place, _) if known.reach(place) => {}
@@ -422,7 +422,7 @@ impl<'p> Writer<'_, '_, 'p> {
             }
             Expr::Load(width, place) => match place.base {
                 None => self.load_known(width, place.offset),
-                Some(base) => self.load_behind(width, scope.get(base), place.offset),
+                Some(base) => self.load_after(width, scope.get(base), place.offset),
             },
             Expr::Sum(place) => self.sum(place, place.base.map(|base| scope.get(base))),
             Expr::Binary(operator, a, b) => self.binary(operator, scope.operands(a, b)),

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use super::plan::{Fate, Origin, Plan, Shape};
 use super::slot::{LinkSlot, Slot};
 use super::{Engine, by_name, construct, ports_of};
-use crate::app::{Direction, Fault, Flow, Input, Instance, Io, Output, Ports, Reconfigured};
+use crate::app::{Direction, Fault, Input, Instance, Io, Output, Pacing, Ports, Reconfigured};
 use crate::compiled::{BreathStep, Native};
 use crate::engine::meters::{AppMeters, LinkMeters};
 use crate::flags::Flag;
@@ -344,7 +344,7 @@ fn settle(slot: &mut Slot, spec: &AppSpec, fate: Fate, now_ns: u64, changes: &mu
 
 /// Whether an app takes what it brings from inputs of its own.
 fn takes(kind: &crate::app::Declaration) -> bool {
-    kind.pulls && kind.ports(Direction::Input).any(|port| port.flow == Flow::Pull)
+    kind.pulls && kind.ports(Direction::Input).any(|port| port.pacing == Pacing::Pull)
 }
 
 /// Whether an app is pulled before anything has arrived for it.

@@ -11,7 +11,7 @@
 //! ```
 
 use super::Engine;
-use crate::app::{Direction, Flow};
+use crate::app::{Direction, Pacing};
 use crate::graph::Graph;
 use crate::link::Targets;
 
@@ -24,7 +24,7 @@ fn pullers(graph: &Graph, outputs: &[Vec<usize>], link: usize) -> Vec<usize> {
         let to = &graph.links[link].to;
         let kind = graph.apps[to.app].kind;
         let port = kind.port(Direction::Input, &to.port);
-        if port.is_some_and(|port| port.flow == Flow::Pull) {
+        if port.is_some_and(|port| port.pacing == Pacing::Pull) {
             found.push(to.app);
         } else if kind.passes && !std::mem::replace(&mut seen[to.app], true) {
             open.extend(&outputs[to.app]);
@@ -38,7 +38,7 @@ fn pullers(graph: &Graph, outputs: &[Vec<usize>], link: usize) -> Vec<usize> {
 /// By link, the apps that it notifies.
 pub(super) fn notified(graph: &Graph) -> Vec<Vec<usize>> {
     let pulls = |app: &crate::graph::AppSpec| {
-        app.kind.ports(Direction::Input).any(|port| port.flow == Flow::Pull)
+        app.kind.ports(Direction::Input).any(|port| port.pacing == Pacing::Pull)
     };
     if !graph.apps.iter().any(pulls) {
         return vec![Vec::new(); graph.links.len()];

@@ -3,7 +3,7 @@
 //! It moves white space and nothing else. One item to a line; a config stays on its line unless its
 //! first key stood on a line of its own: then each key does; so too a list and its values. A chain
 //! that was broken before an arrow stays broken there. Definitions of apps keep their lines.
-//! Empty lines are kept, several as one; comments stay behind what they stood behind, or on a line
+//! Empty lines are kept, several as one; comments stay after what they stood after, or on a line
 //! of their own.
 
 use std::ops::Range;
@@ -109,8 +109,8 @@ impl Printer<'_> {
             }
             self.out.push_str(source(self.text, token));
             if let TokenKind::Mark(mark @ ('{' | '[')) = token.kind {
-                let mut behind = tokens[at + 1..].iter();
-                let next = behind.find(|next| next.kind != TokenKind::Comment);
+                let mut rest = tokens[at + 1..].iter();
+                let next = rest.find(|next| next.kind != TokenKind::Comment);
                 let is_broken = next.is_some_and(|next| self.lines_between(token, next) > 0);
                 self.open.push(Open { is_broken, is_list: mark == '[' });
             }

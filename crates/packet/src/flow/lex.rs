@@ -74,7 +74,7 @@ struct Lexer<'t> {
 
 /// Splits a part of a text, which must be shorter than 4 GiB.
 pub fn lex(file: FileId, text: &str, part: Range<usize>) -> Lexed {
-    let mut cursor = Cursor::behind_mark(&text[..part.end]);
+    let mut cursor = Cursor::after_byte_order_mark(&text[..part.end]);
     cursor.skip(part.start.saturating_sub(cursor.at()));
     let mut lexer = Lexer { file, cursor, begins_line: true, out: Lexed::default() };
     while lexer.token() {}

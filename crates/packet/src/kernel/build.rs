@@ -240,12 +240,12 @@ impl Builder {
         self.step(Step::Store(width, Address { base: None, offset }, value));
     }
 
-    /// Changes bytes so far behind a value.
+    /// Changes bytes that far after a value.
     pub fn store_at(&mut self, width: Width, base: Value, offset: u32, value: Value) {
         self.step(Step::Store(width, Address { base: Some(base), offset }, value));
     }
 
-    /// Bytes so far behind a value.
+    /// Bytes that far after a value.
     pub fn load_at(&mut self, width: Width, base: Value, offset: u32) -> Value {
         self.value(Expr::Load(width, Address { base: Some(base), offset }))
     }

@@ -11,7 +11,7 @@ pub(crate) struct Facts {
     /// The packet has at least this many bytes.
     pub bytes: u64,
     /// It has this many after a value.
-    behind: Vec<(Value, u32)>,
+    after: Vec<(Value, u32)>,
     /// Values that are set, by number.
     set: Vec<bool>,
     /// Words that are set, by number: of local words it matters.
@@ -26,8 +26,8 @@ impl Facts {
     pub fn new(kernel: &Kernel, bytes: u64) -> Facts {
         let set = vec![false; kernel.values as usize];
         let words = vec![false; kernel.words.len()];
-        let (behind, lengths, entries) = (Vec::new(), Vec::new(), Vec::new());
-        Facts { bytes, behind, set, words, lengths, entries }
+        let (after, lengths, entries) = (Vec::new(), Vec::new(), Vec::new());
+        Facts { bytes, after, set, words, lengths, entries }
     }
 
     pub fn is_set(&self, value: Value) -> bool {
@@ -43,7 +43,7 @@ impl Facts {
     pub fn reach(&self, place: Address) -> bool {
         match place.base {
             None => u64::from(place.offset) <= self.bytes,
-            Some(base) => self.behind.iter().any(|&(of, end)| of == base && place.offset <= end),
+            Some(base) => self.after.iter().any(|&(of, end)| of == base && place.offset <= end),
         }
     }
 
@@ -52,7 +52,7 @@ impl Facts {
         self.entries.contains(&(value, table, true))
     }
 
-    /// Adds the facts that hold where a value is not 0: it is an entry, or a place is not behind
+    /// Adds the facts that hold where a value is not 0: it is an entry, or a place is not after
     /// the end of the packet.
     fn learn(&mut self, exprs: &Exprs, value: Value) {
         let is_it = |entry: &&mut (Value, u32, bool)| entry.0 == value;
@@ -76,13 +76,13 @@ impl Facts {
         if let Some(base) = place.base
             && !self.reach(place)
         {
-            self.behind.push((base, place.offset));
+            self.after.push((base, place.offset));
         }
     }
 
     /// The packet begins or ends elsewhere.
     fn moved(&mut self) {
-        self.behind.clear();
+        self.after.clear();
         self.lengths.clear();
     }
 
@@ -153,7 +153,7 @@ impl Facts {
     /// What holds here and there.
     fn meet(&mut self, other: &Facts) {
         self.bytes = self.bytes.min(other.bytes);
-        self.behind.retain(|&(base, offset)| other.reach(Address { base: Some(base), offset }));
+        self.after.retain(|&(base, offset)| other.reach(Address { base: Some(base), offset }));
         self.lengths.retain(|value| other.lengths.contains(value));
         self.set.iter_mut().zip(&other.set).for_each(|(set, other)| *set &= other);
         self.words.iter_mut().zip(&other.words).for_each(|(set, other)| *set &= other);

@@ -129,7 +129,7 @@ impl Width {
     }
 }
 
-/// The place of bytes: at `offset`, or that far behind the value of `base`.
+/// The place of bytes: at `offset`, or that far after the value of `base`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Address {
     /// Added to the offset.

@@ -24,7 +24,7 @@ pub fn parse(text: &str, tests: &dyn Fn(&str) -> Option<Arc<dyn Test>>) -> Resul
     words.expect("kernel")?;
     let kernel = Kernel::empty(words.rest_of_line());
     words.end_line()?;
-    let mut reader = Reader { tests, kernel, words, open: None, handler: None };
+    let mut reader = KernelReader { tests, kernel, words, open: None, handler: None };
     while !reader.words.at_end() {
         reader.line()?;
         reader.words.end_line()?;
@@ -36,7 +36,7 @@ pub fn parse(text: &str, tests: &dyn Fn(&str) -> Option<Arc<dyn Test>>) -> Resul
     Ok(reader.kernel)
 }
 
-struct Reader<'t> {
+struct KernelReader<'t> {
     tests: &'t dyn Fn(&str) -> Option<Arc<dyn Test>>,
     words: IrReader<'t>,
     kernel: Kernel,
@@ -46,7 +46,7 @@ struct Reader<'t> {
     handler: Option<(Event, IdVec<BlockId, Block>, u32)>,
 }
 
-impl Reader<'_> {
+impl KernelReader<'_> {
     fn line(&mut self) -> Read {
         if self.words.peek().ends_with(':') {
             let expected = format!("b{}:", self.kernel.blocks.len());

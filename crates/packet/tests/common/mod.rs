@@ -23,13 +23,13 @@ use tidemill_stdx::rng::Rng;
 macro_rules! app {
     ($(#[doc = $doc:literal])+ $name:ident $config:ident
         { $($key:ident: $type:ty $(= $default:expr)?,)* }
-        ($($port:ident: $direction:ident($flow:ident, $count:ident)),*)
+        ($($port:ident: $direction:ident($pacing:ident, $count:ident)),*)
         ($($trait:ident),*)) => {
         tidemill_packet::declare! {
             $(#[doc = $doc])+
             app $name {
                 config $config { $(#[doc = " A key."] $key: $type $(= $default)?,)* }
-                ports { $(#[doc = " A port."] $port: $direction($flow, $count),)* }
+                ports { $(#[doc = " A port."] $port: $direction($pacing, $count),)* }
                 traits { $($trait),* }
             }
         }

@@ -27,35 +27,35 @@ pub enum Failure {
     /// An error of the store: its name.
     Store(String),
     /// There is no store any more, or none that keeps to the protocol.
-    Line(Error),
+    Transport(Error),
 }
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Failure::Store(name) => f.write_str(name),
-            Failure::Line(error) => error.fmt(f),
+            Failure::Transport(error) => error.fmt(f),
         }
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure::Line(error)
+        Failure::Transport(error)
     }
 }
 
 /// Path and token.
 pub type WatchEvent = (Vec<u8>, Vec<u8>);
 
-enum Line {
+enum Transport {
     Page(Memfd),
     Stream(UnixStream),
 }
 
 /// A connection to a store.
 pub struct Outlet {
-    line: Line,
+    transport: Transport,
     last: u32,
     events: VecDeque<WatchEvent>,
 }
@@ -69,7 +69,7 @@ impl Outlet {
         socket.set_nonblocking(false)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         match page::accept_from(socket)? {
-            Ok(page) => Ok(Outlet::over(Line::Page(page))),
+            Ok(page) => Ok(Outlet::over(Transport::Page(page))),
             Err(_) => Err(Error::PeerGone),
         }
     }
@@ -82,17 +82,17 @@ impl Outlet {
         socket.set_nonblocking(false)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         socket.set_write_timeout(Some(PATIENCE))?;
-        Ok(Outlet::over(Line::Stream(socket)))
+        Ok(Outlet::over(Transport::Stream(socket)))
     }
 
-    fn over(line: Line) -> Outlet {
-        Outlet { line, last: 0, events: VecDeque::new() }
+    fn over(transport: Transport) -> Outlet {
+        Outlet { transport, last: 0, events: VecDeque::new() }
     }
 
     /// Sends a request, and waits for the answer.
     ///
     /// # Errors
-    /// The store's, or the line's.
+    /// The store's, or that of the transport.
     pub fn request(
         &mut self,
         kind: Type,
@@ -106,7 +106,7 @@ impl Outlet {
         let request = self.last;
         let mut message = Vec::with_capacity(HEADER_BYTES + payload.len());
         put_message(&mut message, kind, request, transaction, payload);
-        self.line.send(&message)?;
+        self.transport.send(&message)?;
         loop {
             let (header, payload) = self.receive()?;
             match Type::of(header.kind) {
@@ -126,9 +126,9 @@ impl Outlet {
     /// The next event of a watch, path and token, if one has arrived.
     ///
     /// # Errors
-    /// The line's.
+    /// That of the transport.
     pub fn next_event(&mut self) -> Result<Option<WatchEvent>, Failure> {
-        while self.events.is_empty() && self.line.has_something()? {
+        while self.events.is_empty() && self.transport.has_something()? {
             let (header, payload) = self.receive()?;
             if Type::of(header.kind) != Some(Type::WatchEvent) {
                 return Err(Error::BadOffer("an answer to nothing that was asked").into());
@@ -136,7 +136,7 @@ impl Outlet {
             self.note(&payload);
         }
         if self.events.is_empty()
-            && let Line::Page(page) = &mut self.line
+            && let Transport::Page(page) = &mut self.transport
         {
             page.drain_doorbell();
         }
@@ -145,9 +145,9 @@ impl Outlet {
 
     /// What can be watched for events.
     pub fn descriptor(&self) -> RawFd {
-        match &self.line {
-            Line::Page(page) => page.bell().raw(),
-            Line::Stream(stream) => stream.as_raw_fd(),
+        match &self.transport {
+            Transport::Page(page) => page.bell().raw(),
+            Transport::Stream(stream) => stream.as_raw_fd(),
         }
     }
 
@@ -163,24 +163,24 @@ impl Outlet {
 
     fn receive(&mut self) -> Result<(Header, Vec<u8>), Error> {
         let mut head = Vec::with_capacity(HEADER_BYTES);
-        self.line.receive(HEADER_BYTES, &mut head)?;
+        self.transport.receive(HEADER_BYTES, &mut head)?;
         let header = Header::decode(head.try_into().unwrap_or_default());
         let length = header.length as usize;
         if length > PAYLOAD_BYTES_MAX {
             return Err(Error::BadLength(header.length));
         }
         let mut payload = Vec::with_capacity(length);
-        self.line.receive(length, &mut payload)?;
+        self.transport.receive(length, &mut payload)?;
         Ok((header, payload))
     }
 }
 
-impl Line {
+impl Transport {
     /// Sends all of it, however long that takes.
     fn send(&mut self, message: &[u8]) -> Result<(), Error> {
         let page = match self {
-            Line::Page(page) => page,
-            Line::Stream(stream) => return Ok(stream.write_all(message)?),
+            Transport::Page(page) => page,
+            Transport::Stream(stream) => return Ok(stream.write_all(message)?),
         };
         let mut rest = message;
         let mut watch = Watch::new();
@@ -199,8 +199,8 @@ impl Line {
     /// Takes exactly `length` bytes, however long that takes.
     fn receive(&mut self, length: usize, into: &mut Vec<u8>) -> Result<(), Error> {
         let page = match self {
-            Line::Page(page) => page,
-            Line::Stream(stream) => {
+            Transport::Page(page) => page,
+            Transport::Stream(stream) => {
                 into.resize(length, 0);
                 return Ok(stream.read_exact(into)?);
             }
@@ -218,8 +218,8 @@ impl Line {
 
     fn has_something(&mut self) -> Result<bool, Error> {
         match self {
-            Line::Page(page) => Ok(page.avail()?.readable > 0),
-            Line::Stream(stream) => {
+            Transport::Page(page) => Ok(page.avail()?.readable > 0),
+            Transport::Stream(stream) => {
                 let mut one = [rustix::event::PollFd::new(stream, rustix::event::PollFlags::IN)];
                 let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
                 Ok(rustix::event::poll(&mut one, Some(&now))? > 0)

@@ -65,7 +65,7 @@ impl Server {
         let streams = settings.streams.as_deref().map(listener).transpose()?;
         let stop = Doorbell::new()?;
         let paths = std::iter::once(settings.pages).chain(settings.streams).collect();
-        let mut state = State {
+        let mut state = ServerState {
             store: Store::new(),
             clients: Vec::new(),
             last: 0,
@@ -102,20 +102,20 @@ fn listener(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-enum Line {
+enum Transport {
     Page(Memfd),
     Stream(UnixStream),
 }
 
 struct Client {
-    line: Line,
+    transport: Transport,
     session: Session,
     received: Vec<u8>,
     unsent: Vec<u8>,
     is_over: bool,
 }
 
-struct State {
+struct ServerState {
     store: Store,
     clients: Vec<Client>,
     last: u64,
@@ -136,7 +136,7 @@ struct Found {
     clients: Vec<bool>,
 }
 
-impl State {
+impl ServerState {
     fn run(&mut self) {
         loop {
             let began = self.poll_pages();
@@ -241,24 +241,24 @@ impl State {
     fn let_in(&mut self) -> io::Result<()> {
         while let Some(peer) = taken(self.pages.accept())? {
             if let Ok(page) = page::offer_to(peer, self.first_index) {
-                self.add(Line::Page(page));
+                self.add(Transport::Page(page));
             }
         }
         while let Some(streams) = &self.streams
             && let Some(peer) = taken(streams.accept())?
         {
             if peer.set_nonblocking(true).is_ok() {
-                self.add(Line::Stream(peer));
+                self.add(Transport::Stream(peer));
             }
         }
         Ok(())
     }
 
-    fn add(&mut self, line: Line) {
+    fn add(&mut self, transport: Transport) {
         self.last += 1;
         let session = Session::new(ClientId(self.last), self.domain);
         let (received, unsent) = (Vec::new(), Vec::new());
-        self.clients.push(Client { line, session, received, unsent, is_over: false });
+        self.clients.push(Client { transport, session, received, unsent, is_over: false });
     }
 
     /// Takes the requests of a client, answers, and notifies watching clients.
@@ -314,12 +314,12 @@ fn taken<A>(accepted: io::Result<(UnixStream, A)>) -> io::Result<Option<UnixStre
 impl Client {
     /// Adds what this client is waited for at.
     fn add_waits<'a>(&'a self, polled: &mut Vec<PollFd<'a>>) {
-        match &self.line {
-            Line::Page(page) => {
+        match &self.transport {
+            Transport::Page(page) => {
                 let both = std::iter::once(page.bell().fd()).chain(page.lifelines());
                 polled.extend(both.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             }
-            Line::Stream(stream) => {
+            Transport::Stream(stream) => {
                 let mut wanted = PollFlags::empty();
                 wanted.set(PollFlags::OUT, !self.unsent.is_empty());
                 wanted.set(PollFlags::IN, self.unsent.len() <= UNSENT_MAX);
@@ -329,13 +329,13 @@ impl Client {
     }
 
     fn begin_polling(&mut self) {
-        if let Line::Page(page) = &mut self.line {
+        if let Transport::Page(page) = &mut self.transport {
             page.begin_polling();
         }
     }
 
     fn end_polling(&mut self) {
-        if let Line::Page(page) = &mut self.line {
+        if let Transport::Page(page) = &mut self.transport {
             page.end_polling();
         }
     }
@@ -344,7 +344,7 @@ impl Client {
     /// set, and is dropped when it is next woken.
     fn is_due(&mut self) -> bool {
         let (unsent, is_over) = (self.unsent.len(), self.is_over);
-        let Line::Page(page) = &mut self.line else { return false };
+        let Transport::Page(page) = &mut self.transport else { return false };
         let wants = Wants {
             readable: usize::from(unsent <= UNSENT_MAX),
             writable: usize::from(unsent > 0),
@@ -353,7 +353,7 @@ impl Client {
     }
 
     fn wake(&mut self) {
-        if let Line::Page(page) = &mut self.line {
+        if let Transport::Page(page) = &mut self.transport {
             page.drain_doorbell();
             self.is_over |= !page.is_peer_alive().unwrap_or(false);
         }
@@ -364,8 +364,8 @@ impl Client {
         if self.is_over {
             return false;
         }
-        match &mut self.line {
-            Line::Page(page) => match page.read(usize::MAX, &mut self.received) {
+        match &mut self.transport {
+            Transport::Page(page) => match page.read(usize::MAX, &mut self.received) {
                 Ok(count) => count > 0,
                 Err(_) => {
                     page::set_error(page, ERROR_INDEX);
@@ -373,7 +373,7 @@ impl Client {
                     false
                 }
             },
-            Line::Stream(stream) => {
+            Transport::Stream(stream) => {
                 let mut bytes = [0; 4096];
                 match stream.read(&mut bytes) {
                     Ok(count) if count > 0 => {
@@ -395,7 +395,7 @@ impl Client {
         let head = self.received.get(start..start + HEADER_BYTES)?;
         let header = Header::decode(head.try_into().ok()?);
         if header.length as usize > PAYLOAD_BYTES_MAX {
-            if let Line::Page(page) = &self.line {
+            if let Transport::Page(page) = &self.transport {
                 page::set_error(page, ERROR_PROTOCOL);
             }
             self.is_over = true;
@@ -407,7 +407,7 @@ impl Client {
 
     /// Sends on where that needs no system call.
     fn send_quietly(&mut self) {
-        if matches!(self.line, Line::Page(_)) {
+        if matches!(self.transport, Transport::Page(_)) {
             self.send();
         }
     }
@@ -416,11 +416,11 @@ impl Client {
         if self.unsent.is_empty() || self.is_over {
             return;
         }
-        let sent = match &mut self.line {
-            Line::Page(page) => page.write(&self.unsent).map_err(|_| {
+        let sent = match &mut self.transport {
+            Transport::Page(page) => page.write(&self.unsent).map_err(|_| {
                 page::set_error(page, ERROR_INDEX);
             }),
-            Line::Stream(stream) => match stream.write(&self.unsent) {
+            Transport::Stream(stream) => match stream.write(&self.unsent) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
                 other => other.map_err(drop),
             },
@@ -433,7 +433,7 @@ impl Client {
 
     /// Rings after indexes have changed.
     fn signal(&mut self) {
-        if let Line::Page(page) = &mut self.line
+        if let Transport::Page(page) = &mut self.transport
             && page.is_ring_due()
         {
             let _ = page.ring();

@@ -12,12 +12,12 @@ use crate::machine::Context;
 use crate::outside::launched;
 use crate::process::ProcessState;
 use crate::program::Direction;
-use crate::{component, crew, lines, system};
+use crate::{component, crew, sessions, system};
 
 /// Finishes the communication of a slot in order.
 fn close(cx: &mut Context, slot: SlotRef) {
     finish(cx.worker, slot, CLIENT_FINISHED);
-    lines::free_closed(cx.worker, slot);
+    sessions::free_closed(cx.worker, slot);
 }
 
 /// The channel of a slot that has not failed; null if none is open.

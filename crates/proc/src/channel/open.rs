@@ -8,16 +8,16 @@ use crate::crew;
 use crate::fault::Reason;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef, SlotRef};
 use crate::layout::{
-    CLIENT_WATCHES, Component, PORT_IMPLEMENTATION, PORT_LINE, PORT_OFFERED, PORT_REQUIRED,
+    CLIENT_WATCHES, Component, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, PORT_SESSION,
     PORT_SYSTEM, SERVER_WATCHES, START, SYSTEM, Slot,
 };
-use crate::lines;
 use crate::machine::Context;
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::outside::note as outside;
 use crate::process::{self, INNER, ProcessState};
 use crate::program::{Direction, Interface, Port};
+use crate::sessions;
 use crate::system;
 
 /// Connections followed before they are taken for a cycle.
@@ -95,7 +95,7 @@ fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
     let descriptor = component.descriptor();
     let ports = if kind == PORT_REQUIRED { &descriptor.required } else { &descriptor.offered };
     let port = match kind {
-        PORT_LINE => ports.iter().find(|port| port.interface == number),
+        PORT_SESSION => ports.iter().find(|port| port.interface == number),
         _ => ports.get(number as usize),
     };
     let Some(port) = port else { return Step::Found(Found::Unconnected(component)) };
@@ -106,7 +106,9 @@ fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
             Some(next) => Step::Follow(component, next),
             None => Step::Found(Found::Unconnected(component)),
         },
-        PORT_OFFERED | PORT_LINE if next.is_some() => Step::Follow(component, next.unwrap_or(slot)),
+        PORT_OFFERED | PORT_SESSION if next.is_some() => {
+            Step::Follow(component, next.unwrap_or(slot))
+        }
         _ if port.implementation.is_none() => Step::Found(Found::Unconnected(component)),
         _ => {
             let inner = kind == PORT_IMPLEMENTATION;
@@ -355,8 +357,8 @@ pub(crate) fn slot_offered(
         cx.fault(Reason::Index, i64::from(index), position);
         return std::ptr::null_mut();
     }
-    match lines::find_or_make(cx.worker, cx.process, component, offered, index) {
-        Ok(line) => line.slot().0,
+    match sessions::find_or_make(cx.worker, cx.process, component, offered, index) {
+        Ok(session) => session.slot().0,
         Err(error) => {
             cx.out_of_memory(error, position);
             std::ptr::null_mut()

@@ -91,8 +91,8 @@ pub(super) fn size(words: usize, bits: u32) -> usize {
 
 /// Bytes that a table with this block leaves out at its start.
 pub(super) fn left_out(block: Words, words: usize, bits: u32) -> usize {
-    let behind = block.0.addr() & (LINE - 1);
-    if (8 * words) << bits < ALIGNED_MIN { 0 } else { (LINE - behind) & (LINE - 1) }
+    let offset = block.0.addr() & (LINE - 1);
+    if (8 * words) << bits < ALIGNED_MIN { 0 } else { (LINE - offset) & (LINE - 1) }
 }
 
 impl<const WORDS: usize> Chunks<WORDS> {

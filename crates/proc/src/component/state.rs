@@ -113,7 +113,7 @@ macro_rules! flags {
 }
 
 flags! {
-    is_terminating, set_terminating, clear_told = TERMINATING;
+    is_terminating, set_terminating, clear_terminating = TERMINATING;
     is_doomed, set_doomed, clear_doomed = DOOMED;
     is_synchronous, set_synchronous, clear_synchronous = SYNCHRONOUS;
     is_poked, set_poked, clear_poked = POKED;

@@ -6,7 +6,7 @@ use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::{GRANTED, OK};
 use crate::machine::{Context, Machine, Worker};
 use crate::process::ProcessState;
-use crate::{lines, monitor};
+use crate::{monitor, sessions};
 
 /// Whether a terminating component may serve until it ends. Not one in its FINALLY: many of those
 /// may wait for the system, and each scan would have to pass over them.
@@ -75,7 +75,7 @@ pub(crate) fn wait_for(cx: &mut Context, components: &[ComponentRef], large: u64
         return OK;
     }
     for &component in components {
-        lines::close_with(cx.worker, cx.process, component);
+        sessions::close_with(cx.worker, cx.process, component);
     }
     let count = terminate_all(cx.worker, components, cx.process);
     cx.process.set_wait(count + large);

@@ -19,10 +19,10 @@ use crate::channel::set_remote;
 use crate::component::slots_of;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef};
 use crate::layout::{FAILED, SYSTEM};
-use crate::lines::{self, lines_of};
 use crate::machine::Worker;
 use crate::outside::note as outside;
 use crate::process::Role;
+use crate::sessions::{self, sessions_of};
 
 /// Gathers everything on the first loop, for a while.
 pub(super) fn gather_for_now(worker: &mut Worker) {
@@ -200,8 +200,8 @@ fn processes_of(component: ComponentRef) -> impl Iterator<Item = ProcessRef> {
 /// The open channels of which the component or one of its processes is the client.
 fn client_channels(component: ComponentRef) -> Vec<ChannelRef> {
     let slots = slots_of(component).into_iter();
-    let lines = processes_of(component).flat_map(lines_of);
-    let slots = slots.chain(lines.map(|line| line.slot()));
+    let sessions = processes_of(component).flat_map(sessions_of);
+    let slots = slots.chain(sessions.map(|session| session.slot()));
     slots.map(|slot| slot.channel()).filter(|channel| is_open(*channel)).collect()
 }
 
@@ -270,10 +270,10 @@ fn relocate_belongings(worker: &mut Worker, component: ComponentRef, from: u8, t
         }
     }
     for process in processes_of(component) {
-        if process.has(lines::MANY) {
-            for line in lines_of(process) {
-                worker.member(from).machine.lines.remove(line);
-                worker.member(to).machine.lines.insert(line);
+        if process.has(sessions::MANY) {
+            for session in sessions_of(process) {
+                worker.member(from).machine.sessions.remove(session);
+                worker.member(to).machine.sessions.insert(session);
             }
         }
     }

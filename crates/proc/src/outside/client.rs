@@ -1,6 +1,6 @@
 //! Making components, and communicating with them as their client.
 
-use super::state::Line;
+use super::state::OutsideSession;
 use crate::channel::{self, head_from, interface_of, is_full};
 use crate::communication::{Communication, Value, Values};
 use crate::component::{self, ComponentId};
@@ -75,12 +75,12 @@ impl Worker {
         };
         system::connect(self, component);
         let outside = &mut self.machine.outside;
-        let place = outside.free.pop().unwrap_or(outside.lines.len() as u32);
+        let place = outside.free.pop().unwrap_or(outside.sessions.len() as u32);
         outside.count = outside.count.wrapping_add(1).max(1);
         let name = Communication::new(place, outside.count);
         slot.set_target(name.0);
         let component = component.id();
-        outside.lines.insert(name, Line::new(slot, component, offered));
+        outside.sessions.insert(name, OutsideSession::new(slot, component, offered));
         Ok(name)
     }
 
@@ -103,8 +103,8 @@ impl Worker {
         message: u32,
         values: &[Value<'_>],
     ) -> Result<(), SendError> {
-        let line = self.machine.outside.lines.get(to).ok_or(SendError::Gone)?;
-        let (slot, id, offered) = (line.slot, line.component, line.offered);
+        let session = self.machine.outside.sessions.get(to).ok_or(SendError::Gone)?;
+        let (slot, id, offered) = (session.slot, session.component, session.offered);
         let component = self.machine.table.get(id).filter(|component| !component.has_failed());
         let component = component.filter(|_| slot.channel().0 != FAILED);
         let component = component.ok_or(SendError::Failed)?;
@@ -135,8 +135,8 @@ impl Worker {
     pub fn take_noted(&mut self) -> Option<Communication> {
         let outside = &mut self.machine.outside;
         while let Some(name) = outside.noted.pop_front() {
-            if let Some(line) = outside.lines.get_mut(name) {
-                line.is_noted = false;
+            if let Some(session) = outside.sessions.get_mut(name) {
+                session.is_noted = false;
                 return Some(name);
             }
         }
@@ -149,9 +149,9 @@ impl Worker {
     }
 
     fn receive_now(&mut self, from: Communication, values: &mut Values) -> Received {
-        let Some(line) = self.machine.outside.lines.get(from) else { return Received::Gone };
-        let (slot, id) = (line.slot, line.component);
-        if line.is_ending {
+        let Some(session) = self.machine.outside.sessions.get(from) else { return Received::Gone };
+        let (slot, id) = (session.slot, session.component);
+        if session.is_ending {
             let outside = &mut self.machine.outside;
             return match (outside.faults.remove(&id), outside.ending.contains_key(&id)) {
                 (Some(why), _) => Received::Failed(why),
@@ -185,8 +185,8 @@ impl Worker {
     }
 
     fn set_answered(&mut self, name: Communication, has_answered: bool) {
-        if let Some(line) = self.machine.outside.lines.get_mut(name) {
-            line.has_answered = has_answered;
+        if let Some(session) = self.machine.outside.sessions.get_mut(name) {
+            session.has_answered = has_answered;
         }
     }
 
@@ -194,10 +194,10 @@ impl Worker {
     /// the next message may have been sent already: whether it was taken decides, not when.
     fn ended_now(&mut self, from: Communication, slot: SlotRef, id: ComponentId) -> Received {
         let channel = slot.channel();
-        let line = self.machine.outside.lines.get_mut(from);
-        let Some(line) = line else { return Received::Gone };
-        let has_answered = std::mem::replace(&mut line.has_answered, false);
-        let offered = line.offered;
+        let session = self.machine.outside.sessions.get_mut(from);
+        let Some(session) = session else { return Received::Gone };
+        let has_answered = std::mem::replace(&mut session.has_answered, false);
+        let offered = session.offered;
         let unread = head_from(channel, FROM_CLIENT).filter(|_| channel.count() == 1);
         // A message that the implementation was started for is not passed on: the next one might
         // not take it either, and so on.
@@ -242,9 +242,9 @@ impl Worker {
     /// or that it is gone. It is to be [closed](Self::close) then.
     pub fn end(&mut self, with: Communication) {
         crew::visit(self, |worker| {
-            let Some(line) = worker.machine.outside.lines.get_mut(with) else { return };
-            let (slot, id) = (line.slot, line.component);
-            line.is_ending = true;
+            let Some(session) = worker.machine.outside.sessions.get_mut(with) else { return };
+            let (slot, id) = (session.slot, session.component);
+            session.is_ending = true;
             channel::finish(worker, slot, CLIENT_FINISHED);
             match worker.machine.table.get(id) {
                 Some(component) => {
@@ -260,13 +260,13 @@ impl Worker {
     /// not noted.
     pub fn close(&mut self, with: Communication) {
         crew::visit(self, |worker| {
-            let Some(line) = worker.machine.outside.lines.remove(with) else { return };
+            let Some(session) = worker.machine.outside.sessions.remove(with) else { return };
             worker.machine.outside.free.push(with.place() as u32);
-            worker.machine.outside.faults.remove(&line.component);
-            worker.machine.outside.ending.remove(&line.component);
-            channel::finish(worker, line.slot, CLIENT_FINISHED);
-            worker.memory.give(line.slot.0.cast(), size_of::<Slot>());
-            if let Some(component) = worker.machine.table.get(line.component) {
+            worker.machine.outside.faults.remove(&session.component);
+            worker.machine.outside.ending.remove(&session.component);
+            channel::finish(worker, session.slot, CLIENT_FINISHED);
+            worker.memory.give(session.slot.0.cast(), size_of::<Slot>());
+            if let Some(component) = worker.machine.table.get(session.component) {
                 component::terminate(worker, component, ProcessRef::NULL);
             }
         });

@@ -21,8 +21,8 @@ impl Worker {
     /// Notes a component, whether something has arrived or not.
     pub fn renote(&mut self, name: Communication) {
         let machine = &mut self.machine;
-        if let Some(line) = machine.outside.lines.get_mut(name)
-            && !std::mem::replace(&mut line.is_noted, true)
+        if let Some(session) = machine.outside.sessions.get_mut(name)
+            && !std::mem::replace(&mut session.is_noted, true)
         {
             machine.outside.noted.push_back(name);
             machine.attention = true;
@@ -73,10 +73,10 @@ pub(crate) fn serves_embedder(process: ProcessRef) -> bool {
 /// The components that the embedder made, those that are ending included.
 pub(crate) fn components(worker: &Worker) -> Vec<ComponentRef> {
     let table = &worker.machine.table;
-    let spoken_to = worker.machine.outside.lines.iter();
-    let spoken_to = spoken_to.filter(|(_, line)| !line.is_ending);
+    let spoken_to = worker.machine.outside.sessions.iter();
+    let spoken_to = spoken_to.filter(|(_, session)| !session.is_ending);
     let known: Vec<ComponentRef> =
-        spoken_to.filter_map(|(_, line)| table.get(line.component)).collect();
+        spoken_to.filter_map(|(_, session)| table.get(session.component)).collect();
     let is_left = |component: &ComponentRef| {
         let is_ours = component.is_terminating() || is_launched(worker, *component);
         component.owner().is_null() && is_ours && component.id() != worker.machine.entry
@@ -89,7 +89,7 @@ pub(crate) fn components(worker: &Worker) -> Vec<ComponentRef> {
 /// Everything has been torn down.
 pub(crate) fn clear(worker: &mut Worker) {
     let outside = std::mem::take(&mut worker.machine.outside);
-    for (_, line) in outside.lines.iter() {
-        worker.memory.give(line.slot.0.cast(), size_of::<Slot>());
+    for (_, session) in outside.sessions.iter() {
+        worker.memory.give(session.slot.0.cast(), size_of::<Slot>());
     }
 }

@@ -77,7 +77,7 @@ impl Worker {
 
     /// The component at the top of the tree that the client of a communication is in.
     pub fn root_of(&self, communication: Communication) -> Option<ComponentId> {
-        let server = self.machine.systems.lines.get(communication)?;
+        let server = self.machine.systems.servers.get(communication)?;
         let client = server.channel().client_component().some()?;
         Some(top(client).id())
     }
@@ -85,7 +85,7 @@ impl Worker {
     /// Ends a communication in order: its client sees FINISH when it has taken what was sent.
     pub fn finish(&mut self, communication: Communication) {
         crew::visit(self, |worker| {
-            let Some(server) = worker.machine.systems.lines.get(communication) else { return };
+            let Some(server) = worker.machine.systems.servers.get(communication) else { return };
             let channel = server.channel();
             channel.raise(SERVER_ENDED);
             if channel.has(CLIENT_WAITS) {

@@ -9,7 +9,7 @@ use crate::component::ComponentId;
 use crate::handle::SlotRef;
 
 /// One component.
-pub(crate) struct Line {
+pub(crate) struct OutsideSession {
     /// A block of its own.
     pub(crate) slot: SlotRef,
     pub(crate) component: ComponentId,
@@ -22,10 +22,10 @@ pub(crate) struct Line {
     pub(crate) has_answered: bool,
 }
 
-impl Line {
-    pub(crate) fn new(slot: SlotRef, component: ComponentId, offered: u32) -> Line {
+impl OutsideSession {
+    pub(crate) fn new(slot: SlotRef, component: ComponentId, offered: u32) -> OutsideSession {
         let (is_noted, is_ending, has_answered) = (false, false, false);
-        Line { slot, component, offered, is_noted, is_ending, has_answered }
+        OutsideSession { slot, component, offered, is_noted, is_ending, has_answered }
     }
 }
 
@@ -41,10 +41,10 @@ pub struct Over {
 /// All components that the embedder communicates with.
 #[derive(Default)]
 pub(crate) struct Outside {
-    pub(crate) lines: CommunicationMap<Line>,
-    /// Places of former lines.
+    pub(crate) sessions: CommunicationMap<OutsideSession>,
+    /// Places of former sessions.
     pub(crate) free: Vec<u32>,
-    /// The number of lines opened so far.
+    /// The number of sessions opened so far.
     pub(crate) count: u32,
     pub(crate) noted: VecDeque<Communication>,
     /// Components that the embedder has ended and that are not gone yet.

@@ -7,7 +7,7 @@ use crate::machine::Worker;
 use crate::pieces::Termination;
 use crate::pieces::litter::PIECE;
 use crate::program::WordKind;
-use crate::{array, lines, words};
+use crate::{array, sessions, words};
 
 /// The deleting process is killed: nothing waits any more. What it owned ends with its component.
 pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
@@ -83,7 +83,7 @@ pub(crate) fn terminate_words(
         words::take_components(worker, element, value, &mut components);
     }
     for component in components {
-        lines::close_with(worker, deleter, component);
+        sessions::close_with(worker, deleter, component);
         deleter.set_wait(deleter.wait() + 1);
         component::terminate(worker, component, deleter);
     }

@@ -3,15 +3,15 @@
 use crate::channel::{self};
 use crate::component::{self};
 use crate::handle::ProcessRef;
-use crate::lines;
 use crate::machine::Worker;
 use crate::process::DEAD;
 use crate::process::Role;
 use crate::process::create::free_system;
+use crate::sessions;
 
 /// Ends a process whose body is done.
 pub(crate) fn end(worker: &mut Worker, process: ProcessRef) {
-    lines::close_all(worker, process, lines::Leave::Finished);
+    sessions::close_all(worker, process, sessions::Leave::Finished);
     let component = process.component();
     forget(worker, process);
     if !component.is_null() && component.is_terminating() {

@@ -6,7 +6,7 @@ use crate::layout::FROM_CLIENT;
 use crate::machine::Worker;
 use crate::process::end::{forget, unlink};
 use crate::process::{DEAD, free_frame};
-use crate::{ProcessState, Role, channel, component, lines, words};
+use crate::{ProcessState, Role, channel, component, sessions, words};
 
 /// Kills a process in any state: what its frames own is dropped, its communications fail. The
 /// caller repairs the queues of its component.
@@ -22,7 +22,7 @@ pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
     }
     let ready = process.is_ready();
     process.stop_waiting();
-    lines::close_all(worker, process, lines::Leave::Failed);
+    sessions::close_all(worker, process, sessions::Leave::Failed);
     unwind(worker, process);
     if Role::of(process) == Role::Server {
         channel::close_failed(worker, process.channel());

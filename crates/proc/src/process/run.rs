@@ -13,7 +13,7 @@ use crate::process::bury;
 use crate::process::end;
 use crate::process::frame::prepare_frame;
 use crate::process::free_frame;
-use crate::{lines, monitor};
+use crate::{monitor, sessions};
 
 /// How many processes may be put before others until all others have had their turn.
 pub(crate) const FAVOURS: u32 = 32;
@@ -130,7 +130,7 @@ pub(crate) fn server_done(worker: &mut Worker, process: ProcessRef) {
         end(worker, process);
         return;
     }
-    lines::close_all(worker, process, lines::Leave::Finished);
+    sessions::close_all(worker, process, sessions::Leave::Finished);
     process.set_state(ProcessState::Finish as u8);
     if process.component().is_terminating() {
         component::may_end(worker, process.component());

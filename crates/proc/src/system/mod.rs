@@ -7,9 +7,9 @@
 //! client back; answers beyond them wait in a queue here. A process that waits for an answer is not
 //! passive: virtual time stands still for it.
 
-mod lines;
 mod note;
 mod serve;
+mod servers;
 mod state;
 mod waiting;
 

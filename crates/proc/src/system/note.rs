@@ -1,6 +1,6 @@
 //! Noting that something has changed on a channel of a system component.
 
-use super::lines::{NOTED, PENDING, name_of};
+use super::servers::{NOTED, PENDING, name_of};
 use crate::handle::ProcessRef;
 use crate::machine::Worker;
 

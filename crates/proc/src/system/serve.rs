@@ -10,8 +10,8 @@ use crate::layout::{
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::program::{Direction, Message, WordKind};
-use crate::system::lines::{HELD, NOTED, PENDING, name_of, system_of};
 use crate::system::note::note;
+use crate::system::servers::{HELD, NOTED, PENDING, name_of, system_of};
 use crate::system::state::Systems;
 use crate::{Refused, Request, channel, crew, process, text};
 
@@ -43,7 +43,7 @@ impl Worker {
                 return Some(request);
             }
             self.machine.systems.noted.pop_front();
-            if let Some(server) = self.machine.systems.lines.get(name) {
+            if let Some(server) = self.machine.systems.servers.get(name) {
                 server.lower(NOTED);
             }
         }
@@ -57,7 +57,7 @@ impl Worker {
 
     /// Marks a communication: its requests carry this mark from now on.
     pub fn mark(&mut self, communication: Communication, mark: u32) {
-        if let Some(server) = self.machine.systems.lines.get(communication) {
+        if let Some(server) = self.machine.systems.servers.get(communication) {
             server.channel().set_index(mark);
         }
     }
@@ -82,7 +82,7 @@ impl Worker {
         values: &[Value<'_>],
     ) -> Result<(), Refused> {
         let interfaces = &self.program().interfaces;
-        let server = self.machine.systems.lines.get(communication).ok_or(Refused::Gone)?;
+        let server = self.machine.systems.servers.get(communication).ok_or(Refused::Gone)?;
         let channel = server.channel();
         if channel.has(CLIENT_FINISHED) {
             return Err(Refused::Gone);
@@ -112,7 +112,7 @@ impl Worker {
     /// Breaks a communication: its client faults when it next uses it, now if it waits there.
     pub fn fail(&mut self, communication: Communication) {
         crew::visit(self, |worker| {
-            let Some(server) = worker.machine.systems.lines.get(communication) else { return };
+            let Some(server) = worker.machine.systems.servers.get(communication) else { return };
             worker.machine.systems.remove(server);
             let channel = server.channel();
             if !channel.has(CLIENT_FINISHED) {
@@ -126,7 +126,7 @@ impl Worker {
     /// finished, what it has sent is taken all the same.
     pub fn hold_off(&mut self, communication: Communication) {
         crew::visit(self, |worker| {
-            if let Some(server) = worker.machine.systems.lines.get(communication) {
+            if let Some(server) = worker.machine.systems.servers.get(communication) {
                 server.raise(HELD);
             }
         });
@@ -135,7 +135,7 @@ impl Worker {
     /// Takes messages again of a client that was held off.
     pub fn resume(&mut self, communication: Communication) {
         crew::visit(self, |worker| {
-            let Some(server) = worker.machine.systems.lines.get(communication) else { return };
+            let Some(server) = worker.machine.systems.servers.get(communication) else { return };
             server.lower(HELD);
             note(worker, server);
         });
@@ -143,7 +143,7 @@ impl Worker {
 
     /// The communications that are open, with their system component's number.
     pub fn communications(&self) -> impl Iterator<Item = (Communication, u32)> {
-        self.machine.systems.lines.iter().map(|server| (name_of(server), system_of(server)))
+        self.machine.systems.servers.iter().map(|server| (name_of(server), system_of(server)))
     }
 }
 
@@ -174,8 +174,8 @@ pub(crate) fn fit(values: &[Value<'_>], message: &Message) -> bool {
 pub(crate) fn serve(worker: &mut Worker, system: u32) -> Result<ProcessRef, OutOfMemory> {
     let server = process::create_system(worker)?;
     server.set_condition(system);
-    let Systems { stateless, lines, .. } = &mut worker.machine.systems;
-    lines.insert(server);
+    let Systems { stateless, servers, .. } = &mut worker.machine.systems;
+    servers.insert(server);
     if stateless.contains(&system) {
         server.channel().raise(STATELESS);
     }
@@ -183,7 +183,7 @@ pub(crate) fn serve(worker: &mut Worker, system: u32) -> Result<ProcessRef, OutO
 }
 
 pub(crate) fn next_request(worker: &mut Worker, communication: Communication) -> Option<Request> {
-    let server = worker.machine.systems.lines.get(communication)?;
+    let server = worker.machine.systems.servers.get(communication)?;
     let channel = server.channel();
     let (system, mark) = (system_of(server), channel.index());
     let last = Request { communication, system, mark, message: None, values: Values::default() };

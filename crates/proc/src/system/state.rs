@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tidemill_stdx::ordered::OrderedMap;
 
-use super::lines::{self, Lines, PENDING};
+use super::servers::{self, PENDING, Servers};
 use crate::communication::{Communication, Value, Values};
 use crate::handle::ProcessRef;
 
@@ -52,7 +52,7 @@ pub(crate) struct Systems {
     pub(crate) offered: Vec<(String, u32)>,
     /// System components that remember nothing between two exchanges.
     pub(crate) stateless: Vec<u32>,
-    pub(crate) lines: Lines,
+    pub(crate) servers: Servers,
     /// Of those that are marked so; most communications never are.
     pub(crate) pending: OrderedMap<Communication, Pending>,
     pub(crate) noted: VecDeque<Communication>,
@@ -71,8 +71,8 @@ impl Systems {
     /// Forgets a communication that has ended; its block is the caller's.
     pub(crate) fn remove(&mut self, server: ProcessRef) {
         if server.has(PENDING) {
-            self.pending.remove(&lines::name_of(server));
+            self.pending.remove(&servers::name_of(server));
         }
-        self.lines.remove(server);
+        self.servers.remove(server);
     }
 }

@@ -18,8 +18,8 @@ pub(crate) fn is_waited_for(worker: &Worker) -> bool {
 }
 
 pub(crate) fn waiting_channels(worker: &Worker) -> impl Iterator<Item = ChannelRef> {
-    let lines = worker.machine.systems.lines.iter();
-    let channels = lines.map(ProcessRef::channel);
+    let servers = worker.machine.systems.servers.iter();
+    let channels = servers.map(ProcessRef::channel);
     channels.filter(|&channel| waits(worker, channel))
 }
 

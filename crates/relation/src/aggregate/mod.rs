@@ -33,12 +33,12 @@ use exact::ExactSum;
 pub struct Accumulator {
     aggregate: Aggregate,
     count: u64,
-    state: State,
+    state: Summary,
 }
 
 /// Large and rare states are boxed: strands make and move one of these for each column of a result.
 #[derive(Clone, Debug)]
-enum State {
+enum Summary {
     Count,
     Extreme(Option<OwnedValue>),
     Sum(Sum),
@@ -51,14 +51,14 @@ impl Accumulator {
     /// Of an empty group; different values are hashed with `secret`.
     pub fn new(aggregate: Aggregate, secret: Secret) -> Accumulator {
         let state = match aggregate {
-            Aggregate::Count => State::Count,
+            Aggregate::Count => Summary::Count,
             Aggregate::CountDistinct | Aggregate::MkSet => {
-                State::Distinct(Box::new(Distinct::new(secret)))
+                Summary::Distinct(Box::new(Distinct::new(secret)))
             }
-            Aggregate::Min | Aggregate::Max | Aggregate::ArgMax => State::Extreme(None),
-            Aggregate::Sum | Aggregate::Avg => State::Sum(Sum::Nothing),
-            Aggregate::MkList => State::Values(Vec::new()),
-            Aggregate::TopK => State::Top { k: 0, values: Vec::new() },
+            Aggregate::Min | Aggregate::Max | Aggregate::ArgMax => Summary::Extreme(None),
+            Aggregate::Sum | Aggregate::Avg => Summary::Sum(Sum::Nothing),
+            Aggregate::MkList => Summary::Values(Vec::new()),
+            Aggregate::TopK => Summary::Top { k: 0, values: Vec::new() },
         };
         Accumulator { aggregate, count: 0, state }
     }
@@ -72,16 +72,16 @@ impl Accumulator {
     pub fn add(&mut self, value: Value<'_>) -> Result<(), EvalError> {
         let what = self.aggregate.name();
         match &mut self.state {
-            State::Count => {}
-            State::Extreme(extreme) => match extreme {
+            Summary::Count => {}
+            Summary::Extreme(extreme) => match extreme {
                 Some(held) if self.aggregate.is_better(value, held.get()) => held.set(value),
                 Some(_) => {}
                 None => *extreme = Some(OwnedValue::new(value)),
             },
-            State::Sum(sum) => sum.add(what, value)?,
-            State::Distinct(distinct) => distinct.add(value),
-            State::Values(values) => values.push(OwnedValue::new(value)),
-            State::Top { k, values } => {
+            Summary::Sum(sum) => sum.add(what, value)?,
+            Summary::Distinct(distinct) => distinct.add(value),
+            Summary::Values(values) => values.push(OwnedValue::new(value)),
+            Summary::Top { k, values } => {
                 let (wanted, value) = top_argument(value)?;
                 *k = wanted.max(*k);
                 values.push(OwnedValue::new(value));
@@ -96,20 +96,20 @@ impl Accumulator {
         let scratch = scope.scratch;
         let what = self.aggregate.name();
         match &self.state {
-            State::Count => Ok(Value::Int(self.count as i64)),
-            State::Extreme(extreme) => Ok((extreme.as_ref())
+            Summary::Count => Ok(Value::Int(self.count as i64)),
+            Summary::Extreme(extreme) => Ok((extreme.as_ref())
                 .map_or(Value::Null, |value| limits::copy_into(value.get(), scratch))),
-            State::Sum(sum) if self.aggregate == Aggregate::Sum => sum.total(),
-            State::Sum(sum) => sum.mean(self.count),
-            State::Distinct(distinct) if self.aggregate == Aggregate::CountDistinct => {
+            Summary::Sum(sum) if self.aggregate == Aggregate::Sum => sum.total(),
+            Summary::Sum(sum) => sum.mean(self.count),
+            Summary::Distinct(distinct) if self.aggregate == Aggregate::CountDistinct => {
                 Ok(Value::Int(distinct.values.len() as i64))
             }
-            State::Distinct(distinct) => {
+            Summary::Distinct(distinct) => {
                 let values = distinct.values.iter().map(OwnedValue::get).collect();
                 list(what, distinct_sorted(values), scratch)
             }
-            State::Values(values) => list(what, values.iter().map(OwnedValue::get), scratch),
-            State::Top { k, values } => {
+            Summary::Values(values) => list(what, values.iter().map(OwnedValue::get), scratch),
+            Summary::Top { k, values } => {
                 let mut values: Vec<_> = values.iter().map(OwnedValue::get).collect();
                 values.sort_by(|a, b| b.total_order(a));
                 let k = usize::try_from(*k).unwrap_or(usize::MAX);

@@ -34,11 +34,11 @@ pub struct Running {
 #[derive(Clone, Debug)]
 struct Column {
     aggregate: Aggregate,
-    state: State,
+    state: ColumnState,
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum ColumnState {
     Count,
     Sum(Box<Sum>),
     Values(Multiset),
@@ -51,13 +51,13 @@ impl Running {
     pub fn new(aggregates: impl Iterator<Item = Aggregate>) -> Option<Running> {
         let column = |aggregate| {
             let state = match aggregate {
-                Aggregate::Count => State::Count,
-                Aggregate::Sum | Aggregate::Avg => State::Sum(Box::default()),
+                Aggregate::Count => ColumnState::Count,
+                Aggregate::Sum | Aggregate::Avg => ColumnState::Sum(Box::default()),
                 Aggregate::TopK => {
-                    State::Top { sizes: Multiset::default(), values: Multiset::default() }
+                    ColumnState::Top { sizes: Multiset::default(), values: Multiset::default() }
                 }
                 Aggregate::MkList => return None,
-                _ => State::Values(Multiset::default()),
+                _ => ColumnState::Values(Multiset::default()),
             };
             Some(Column { aggregate, state })
         };
@@ -107,10 +107,10 @@ enum Change {
 impl Column {
     fn change(&mut self, value: Value<'_>, change: Change) -> Result<(), Irregular> {
         match &mut self.state {
-            State::Count => Ok(()),
-            State::Sum(sum) => sum.change(value, change),
-            State::Values(values) => values.change(value, change),
-            State::Top { sizes, values } => {
+            ColumnState::Count => Ok(()),
+            ColumnState::Sum(sum) => sum.change(value, change),
+            ColumnState::Values(values) => values.change(value, change),
+            ColumnState::Top { sizes, values } => {
                 let (size, value) = top_argument(value).map_err(|_| Irregular)?;
                 sizes.change(Value::Int(size), change)?;
                 values.change(value, change)
@@ -124,17 +124,17 @@ impl Column {
             value.map_or(Value::Null, |value| limits::copy_into(value.get(), scope.scratch))
         };
         match &self.state {
-            State::Count => Ok(Value::Int(results as i64)),
-            State::Sum(sum) if self.aggregate == Aggregate::Sum => sum.total(),
-            State::Sum(sum) => sum.mean(results),
-            State::Values(values) => match self.aggregate {
+            ColumnState::Count => Ok(Value::Int(results as i64)),
+            ColumnState::Sum(sum) if self.aggregate == Aggregate::Sum => sum.total(),
+            ColumnState::Sum(sum) => sum.mean(results),
+            ColumnState::Values(values) => match self.aggregate {
                 Aggregate::Min => Ok(copy(values.first())),
                 Aggregate::Max => Ok(copy(values.last())),
                 Aggregate::ArgMax => Ok(copy(values.least_with_greatest_head())),
                 Aggregate::CountDistinct => Ok(Value::Int(values.distinct() as i64)),
                 _ => list(name, values.ascending(), scope.scratch),
             },
-            State::Top { sizes, values } => {
+            ColumnState::Top { sizes, values } => {
                 let wanted = sizes.last().and_then(|size| size.get().as_int()).unwrap_or(0);
                 let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
                 list(name, values.descending().take(wanted), scope.scratch)

@@ -73,21 +73,21 @@ fn from_json<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
             .map_err(|error| call.fail(format!("no UTF-8 at byte {}", error.valid_up_to())))?,
         _ => call.text(0)?,
     };
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = JsonReader { text, at: 0 };
     let read = reader.document();
     let value = read.map_err(|why| call.fail(format!("{why} at byte {}", reader.at)))?;
     Ok(copy_into(value.get(), call.scope().scratch))
 }
 
 /// Reads JSON from left to right.
-struct Reader<'t> {
+struct JsonReader<'t> {
     text: &'t str,
     at: usize,
 }
 
 type Read<T> = Result<T, &'static str>;
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn document(&mut self) -> Read<OwnedValue> {
         let value = self.value(NESTING_MAX)?;
         match self.peek() {

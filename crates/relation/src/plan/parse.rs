@@ -32,7 +32,7 @@ enum Head<'a> {
 /// # Errors
 /// The first place where the text is no plan.
 pub fn parse(text: &str) -> Result<Plan, IrError> {
-    let mut reader = Reader { text: IrReader::new(text, Layout::Free), depth: 0 };
+    let mut reader = PlanReader { text: IrReader::new(text, Layout::Free), depth: 0 };
     let plan = reader.plan()?;
     match reader.text.at_end() {
         true => Ok(plan),
@@ -40,12 +40,12 @@ pub fn parse(text: &str) -> Result<Plan, IrError> {
     }
 }
 
-struct Reader<'a> {
+struct PlanReader<'a> {
     text: IrReader<'a>,
     depth: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PlanReader<'a> {
     fn fail<T>(&self, message: &str) -> Read<T> {
         self.text.fail(message)
     }

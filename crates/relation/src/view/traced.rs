@@ -108,9 +108,9 @@ impl Traced {
             let mut premises: SmallVec<[JoinedRow; 8]> = premises.into();
             start_with_new(database, &mut premises);
             // The order of the premises depends on the atom whose delta found it.
-            let mut behind = premises.clone();
-            behind.sort_unstable_by_key(|it| (it.relation, it.row));
-            if seen.insert((rule, derived, behind)) {
+            let mut rows = premises.clone();
+            rows.sort_unstable_by_key(|it| (it.relation, it.row));
+            if seen.insert((rule, derived, rows)) {
                 take(Derivation { rule, head, columns: &columns, premises: &premises });
             }
         }

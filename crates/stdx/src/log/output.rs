@@ -1,6 +1,6 @@
 //! The output of lines.
 
-use super::tail::{self, Line};
+use super::tail::{self, LogLine};
 use super::{Filters, Level};
 use std::cell::Cell;
 use std::fmt::{self, Write as _};
@@ -191,10 +191,10 @@ impl Shared {
 }
 
 /// The form in which the last lines are kept.
-fn kept(record: &Record<'_>) -> Line {
+fn kept(record: &Record<'_>) -> LogLine {
     let (topic, file) = (record.topic.to_owned(), record.file.to_owned());
     let text = Text(record).to_string();
-    Line { level: record.level, topic, file, line: record.line, text }
+    LogLine { level: record.level, topic, file, line: record.line, text }
 }
 
 /// Runs a closure at the end of a scope, also if the output panics.

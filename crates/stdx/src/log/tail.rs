@@ -13,7 +13,7 @@ pub const TAIL_LINES: usize = 256;
 
 /// A line that was written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Line {
+pub struct LogLine {
     /// The level.
     pub level: Level,
     /// The topic.
@@ -27,14 +27,14 @@ pub struct Line {
 }
 
 /// The log is the process's, and so are its last lines; the lock is held for a copy.
-static LINES: Mutex<VecDeque<Line>> = Mutex::new(VecDeque::new());
+static LINES: Mutex<VecDeque<LogLine>> = Mutex::new(VecDeque::new());
 
 /// The number of lines so far. Written under the lock of [`LINES`], so Relaxed: a reader of a new
 /// number takes the lock to read the line.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// Keeps a line.
-pub(super) fn keep(line: Line) {
+pub(super) fn keep(line: LogLine) {
     let mut lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     if lines.len() == TAIL_LINES {
         lines.pop_front();
@@ -49,7 +49,7 @@ pub fn last_line() -> u64 {
 }
 
 /// The lines after that number that are still kept, the oldest first, and the number of the last.
-pub fn lines_after(number: u64) -> (Vec<Line>, u64) {
+pub fn lines_after(number: u64) -> (Vec<LogLine>, u64) {
     let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     let last = last_line();
     let new = usize::try_from(last.saturating_sub(number)).unwrap_or(usize::MAX);
@@ -61,13 +61,13 @@ pub fn lines_after(number: u64) -> (Vec<Line>, u64) {
 mod tests {
     use super::*;
 
-    fn line(text: &str, topic: &str) -> Line {
+    fn line(text: &str, topic: &str) -> LogLine {
         let (level, file) = (Level::Warn, "a.rs".to_owned());
-        Line { level, topic: topic.to_owned(), file, line: 7, text: text.to_owned() }
+        LogLine { level, topic: topic.to_owned(), file, line: 7, text: text.to_owned() }
     }
 
     /// Lines of this test among those of others in this process.
-    fn own(lines: Vec<Line>) -> Vec<String> {
+    fn own(lines: Vec<LogLine>) -> Vec<String> {
         lines.into_iter().filter(|line| line.topic == "tail").map(|line| line.text).collect()
     }
 

@@ -234,9 +234,9 @@ impl<'s> Search<'s> {
             + self.steps.locals.bytes();
         let ExploreOptions { memory_max, stop, .. } = self.options;
         // Relaxed: the flag publishes no other data.
-        let is_told = stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let is_stopped = stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         self.searched.cut = match () {
-            () if is_told => Some(Cut::Interrupted),
+            () if is_stopped => Some(Cut::Interrupted),
             () if memory_max.is_some_and(|most| bytes as u64 > most) => Some(Cut::Memory),
             () if self.found.len() > (u32::MAX / 2) as usize => Some(Cut::Count),
             () => return false,

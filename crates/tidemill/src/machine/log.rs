@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use tidemill_stdx::log::{self, Line, TAIL_LINES};
+use tidemill_stdx::log::{self, LogLine, TAIL_LINES};
 
 /// Lines with their times, in ns since the epoch.
 #[derive(Default)]
 pub(super) struct Log {
-    lines: VecDeque<(i64, Line)>,
+    lines: VecDeque<(i64, LogLine)>,
     /// The number of the last line read.
     last: u64,
 }
@@ -27,7 +27,7 @@ impl Log {
     }
 
     /// The lines, oldest first.
-    pub(super) fn lines(&self) -> impl Iterator<Item = &(i64, Line)> {
+    pub(super) fn lines(&self) -> impl Iterator<Item = &(i64, LogLine)> {
         self.lines.iter()
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use tidemill_wire_arrow::{
-    Columns, Engine as ReaderEngine, Format, Options, Output, Reader, ReaderCode,
+    BatchReader, Columns, Engine as ReaderEngine, Format, Options, Output, ReaderCode,
 };
 
 use super::convert::{Converter, Engine, Problem, Progress};
@@ -88,7 +88,7 @@ impl Converter<'_> {
                 self.columns.0.get_or_init(|| Arc::new(code)).clone()
             }
         };
-        let mut reader = Reader::with(code);
+        let mut reader = BatchReader::with(code);
         let format = match to {
             ColumnForm::Arrow => Format::Arrow,
             ColumnForm::Parquet => Format::Parquet,

@@ -15,14 +15,14 @@ pub(super) struct Gone;
 /// A reusable barrier.
 pub(super) struct Barrier {
     workers: usize,
-    state: Mutex<State>,
+    state: Mutex<Round>,
     changed: Condvar,
     /// The number of completed rounds, outside the lock for spinning.
     number: AtomicU64,
 }
 
 #[derive(Default)]
-struct State {
+struct Round {
     arrived: usize,
     number: u64,
     is_left: bool,
@@ -69,7 +69,7 @@ impl Barrier {
     }
 
     /// A panic cannot leave the state half changed.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Round> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -86,9 +86,9 @@ impl Setup {
         let journal = self.journal(console, skip);
         let Ran { mut machine, mut events, outcome } = self.ran(journal)?;
         // Relaxed: the flag publishes no other data.
-        let is_told = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let is_stopped = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
         let has_failed = machine.journal.get().console.has_failed();
-        let interrupted = is_told && !has_failed && matches!(outcome, Outcome::Stopped);
+        let interrupted = is_stopped && !has_failed && matches!(outcome, Outcome::Stopped);
         if let Some(recording) = recording {
             let lives = machine.sim.as_mut().map(|sim| std::mem::take(&mut sim.lives));
             let sent = events.host().sim().map(Sim::recorded);

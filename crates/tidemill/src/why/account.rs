@@ -78,8 +78,8 @@ struct Turn {
 }
 
 impl Turn {
-    /// The same turn after the first `gone` executions are dropped.
-    fn behind(self, gone: u32) -> Turn {
+    /// The same turn once the first `gone` executions are dropped.
+    fn without(self, gone: u32) -> Turn {
         Turn { first: self.first.saturating_sub(gone), ..self }
     }
 }
@@ -247,11 +247,11 @@ impl Account {
                 self.inputs.push((input.0, tuple));
             }
             self.made.entry((it.node, output)).or_default().push(self.executions.len() as u32);
-            let turn = it.turn.behind(first as u32);
+            let turn = it.turn.without(first as u32);
             self.executions.push(Executed { output, first_input, turn, ..*it });
         }
         let turns = old.turns.into_iter();
-        self.turns = turns.map(|(node, turn)| (node, turn.behind(first as u32))).collect();
+        self.turns = turns.map(|(node, turn)| (node, turn.without(first as u32))).collect();
         for ((node, tuple), all) in old.receipts {
             let newer = all.into_iter().filter(|it| it.after as usize >= first);
             let newer: Vec<Received> =

@@ -24,7 +24,7 @@ const PARTS_MAX: usize = 256;
 /// Why a tuple was derived, ready to print.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Why {
-    lines: Vec<Line>,
+    lines: Vec<TreeLine>,
     /// The executions of its lines.
     pub(super) path: Vec<u32>,
     /// Nodes that have sent tuples and whose record is unknown.
@@ -34,7 +34,7 @@ pub struct Why {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Line {
+struct TreeLine {
     text: String,
     /// Its inputs, the shortest explanation first.
     children: Vec<usize>,
@@ -63,8 +63,12 @@ struct Wanted {
 impl Why {
     /// Explains a tuple at a node, at the end of an account up to an execution.
     pub(super) fn new(account: &Account, node: NodeNo, tuple: TupleNo, before: u32) -> Why {
-        let blank =
-            || Line { text: String::new(), children: Vec::new(), has_more: false, elsewhere: None };
+        let blank = || TreeLine {
+            text: String::new(),
+            children: Vec::new(),
+            has_more: false,
+            elsewhere: None,
+        };
         let (mut lines, mut seen) = (vec![blank()], Map::default());
         let mut repeated: Vec<(usize, usize)> = Vec::new();
         let (mut strangers, mut path): (Vec<String>, Vec<u32>) = Default::default();
@@ -111,7 +115,7 @@ impl Why {
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, at: usize, indent: &str) -> fmt::Result {
-        let Line { text, children, has_more, elsewhere } = &self.lines[at];
+        let TreeLine { text, children, has_more, elsewhere } = &self.lines[at];
         let again = match elsewhere {
             None => "",
             Some(Elsewhere::Above) => ", see above",
@@ -143,7 +147,7 @@ impl fmt::Display for Why {
 }
 
 /// The position at which each line is printed.
-fn places(lines: &[Line]) -> Vec<usize> {
+fn places(lines: &[TreeLine]) -> Vec<usize> {
     let (mut places, mut open, mut next) = (vec![0; lines.len()], vec![0], 0);
     while let Some(line) = open.pop() {
         places[line] = next;

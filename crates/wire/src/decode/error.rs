@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::state::State;
+use super::state::DecodeState;
 use super::tables::Tables;
 use super::tally::Tally;
 use crate::schema::{FieldId, Schema};
@@ -85,7 +85,7 @@ pub(super) fn error(
     kind: ErrorKind,
     schema: &Schema,
     tables: &Tables,
-    state: &State,
+    state: &DecodeState,
     tally: &Tally,
 ) -> DecodeError {
     let mut path = String::new();

@@ -29,10 +29,10 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         if entry.action == Action::Skip {
             return Ok(());
         }
-        let behind = self.state.pos;
+        let end = self.state.pos;
         let body = start + (message.as_ptr().addr() - raw.as_ptr().addr());
         self.sub_of_item(place, entry, start, body, message)?;
-        self.state.pos = behind;
+        self.state.pos = end;
         Ok(())
     }
 

@@ -50,7 +50,7 @@ pub use stream::Stream;
 pub use tables::Tables;
 
 use engine::Engine;
-use state::State;
+use state::DecodeState;
 use tally::Tally;
 use walk::Walk;
 
@@ -148,7 +148,7 @@ impl<'s> Decoder<'s> {
         sink: &mut S,
     ) -> Result<(), DecodeError> {
         let node = self.root(message);
-        let mut state = State::new(self.tables, node, self.bytes_max);
+        let mut state = DecodeState::new(self.tables, node, self.bytes_max);
         let engine = self.engine(message, sink);
         let mut walk = Walk {
             schema: self.schema,
@@ -162,7 +162,7 @@ impl<'s> Decoder<'s> {
             last: true,
             held: None,
             depth_max: self.depth_max,
-            root_end: State::root_end(self.bytes_max),
+            root_end: DecodeState::root_end(self.bytes_max),
             engine,
         };
         let result = if input.len() > self.bytes_max {
@@ -208,7 +208,13 @@ impl<'s> Decoder<'s> {
     }
 
     #[cold]
-    fn explain(&self, kind: ErrorKind, node: u32, input: &[u8], state: &State) -> DecodeError {
+    fn explain(
+        &self,
+        kind: ErrorKind,
+        node: u32,
+        input: &[u8],
+        state: &DecodeState,
+    ) -> DecodeError {
         let mut tally = Tally::new(node);
         tally.walk(self.tables, &[], input, 0, state.counted_to());
         error::error(kind, self.schema, self.tables, state, &tally)

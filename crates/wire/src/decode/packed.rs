@@ -10,7 +10,7 @@ use super::load::{SLACK, u32_at, u64_at, varint};
 use super::nodes::{Action, Entry};
 use crate::packed::{Numbers, are_varints};
 use crate::schema::{FieldId, NamedNumbers};
-use crate::sink::{Flow, Sink};
+use crate::sink::{Sink, SinkResult};
 use crate::varint::{self as varints, unzigzag};
 
 /// The bytes of a list that need no further check if the sink does not need them.
@@ -32,7 +32,7 @@ pub(super) fn emit<'a, S: Sink<'a>>(
     closed: Option<&NamedNumbers>,
     field: FieldId,
     bytes: &[u8],
-) -> (usize, Flow) {
+) -> (usize, SinkResult) {
     let any = |_: u64| true;
     match action {
         Action::Double => eights(bytes, |raw| sink.f64(field, f64::from_bits(raw))),
@@ -62,7 +62,7 @@ pub(super) fn emit<'a, S: Sink<'a>>(
 
 /// Calls `emit` with each number of eight bytes.
 #[inline(always)]
-fn eights(bytes: &[u8], emit: impl FnMut(u64) -> Flow) -> (usize, Flow) {
+fn eights(bytes: &[u8], emit: impl FnMut(u64) -> SinkResult) -> (usize, SinkResult) {
     let (numbers, _) = bytes.as_chunks::<8>();
     let (count, flow) = each(numbers.iter().map(|number| u64::from_le_bytes(*number)), emit);
     (8 * count, flow)
@@ -70,14 +70,17 @@ fn eights(bytes: &[u8], emit: impl FnMut(u64) -> Flow) -> (usize, Flow) {
 
 /// The same of four.
 #[inline(always)]
-fn fours(bytes: &[u8], emit: impl FnMut(u32) -> Flow) -> (usize, Flow) {
+fn fours(bytes: &[u8], emit: impl FnMut(u32) -> SinkResult) -> (usize, SinkResult) {
     let (numbers, _) = bytes.as_chunks::<4>();
     let (count, flow) = each(numbers.iter().map(|number| u32::from_le_bytes(*number)), emit);
     (4 * count, flow)
 }
 
 #[inline(always)]
-fn each<T>(numbers: impl Iterator<Item = T>, mut emit: impl FnMut(T) -> Flow) -> (usize, Flow) {
+fn each<T>(
+    numbers: impl Iterator<Item = T>,
+    mut emit: impl FnMut(T) -> SinkResult,
+) -> (usize, SinkResult) {
     let mut count = 0;
     for number in numbers {
         if let Err(stop) = emit(number) {
@@ -99,8 +102,8 @@ const LONG: usize = 96;
 fn each_varint(
     bytes: &[u8],
     good: impl Fn(u64) -> bool,
-    mut emit: impl FnMut(u64) -> Flow,
-) -> (usize, Flow) {
+    mut emit: impl FnMut(u64) -> SinkResult,
+) -> (usize, SinkResult) {
     let mut pos = 0;
     let mut numbers = [const { MaybeUninit::uninit() }; CHUNK];
     while bytes.len() - pos >= LONG {

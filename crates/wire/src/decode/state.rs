@@ -113,7 +113,7 @@ pub(crate) enum Within {
     Fields,
     /// A string or bytes, up to `end`.
     Text { entry: u32, end: usize },
-    /// A packed list, up to [`State::end`]; the message itself ends at `outer_end`.
+    /// A packed list, up to [`DecodeState::end`]; the message itself ends at `outer_end`.
     Packed { entry: u32, outer_end: usize },
     /// A field that is skipped, see [`Skip`].
     Skip,
@@ -145,7 +145,7 @@ pub(crate) struct Skip {
 }
 
 /// See the module.
-pub(crate) struct State {
+pub(crate) struct DecodeState {
     /// The next byte.
     pub(crate) pos: usize,
     /// The end of the innermost message with a length; for the outermost, the limit of all.
@@ -168,11 +168,11 @@ pub(crate) struct State {
     pub(crate) seen_more: Vec<(usize, u16)>,
 }
 
-impl State {
+impl DecodeState {
     /// The state at the start of a message of at most `bytes_max` bytes.
     #[inline(always)]
-    pub(crate) fn new(tables: &Tables, node: u32, bytes_max: usize) -> State {
-        State {
+    pub(crate) fn new(tables: &Tables, node: u32, bytes_max: usize) -> DecodeState {
+        DecodeState {
             pos: 0,
             // One more than the limit, so that the end of the outermost is never reached.
             end: bytes_max.saturating_add(1),

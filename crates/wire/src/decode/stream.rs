@@ -4,7 +4,7 @@ use super::Decoder;
 use super::error::{DecodeError, ErrorKind, error};
 use super::held::Held;
 use super::load::SLACK;
-use super::state::State;
+use super::state::DecodeState;
 use super::tally::Tally;
 use super::walk::Walk;
 use crate::schema::MessageId;
@@ -42,7 +42,7 @@ use crate::sink::Sink;
 pub struct Stream<'s> {
     decoder: Decoder<'s>,
     message: MessageId,
-    state: State,
+    state: DecodeState,
     tally: Tally,
     residue: [u8; SLACK],
     residue_bytes: usize,
@@ -68,7 +68,7 @@ impl<'s> Stream<'s> {
         Stream {
             decoder,
             message,
-            state: State::new(decoder.tables, node, decoder.bytes_max),
+            state: DecodeState::new(decoder.tables, node, decoder.bytes_max),
             tally: Tally::new(node),
             residue: [0; SLACK],
             residue_bytes: 0,
@@ -151,7 +151,7 @@ impl<'s> Stream<'s> {
             last: false,
             held: Some(held),
             depth_max: self.decoder.depth_max,
-            root_end: State::root_end(self.decoder.bytes_max),
+            root_end: DecodeState::root_end(self.decoder.bytes_max),
             engine,
         }
     }

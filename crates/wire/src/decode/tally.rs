@@ -27,13 +27,13 @@ struct Level {
     start: usize,
     /// Its end; `None` for groups.
     end: Option<usize>,
-    kind: Kind,
+    kind: LevelKind,
     /// Number and count of the fields that are lists.
     counts: Vec<(u32, u32)>,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum LevelKind {
     /// A message of this node.
     Message(u32),
     /// A packed list of that number, and the wire type of its elements.
@@ -44,7 +44,7 @@ enum Kind {
 
 impl Tally {
     pub(crate) fn new(node: u32) -> Tally {
-        let kind = Kind::Message(node);
+        let kind = LevelKind::Message(node);
         Tally { pos: 0, levels: vec![Level { start: 0, end: None, kind, counts: Vec::new() }] }
     }
 
@@ -62,7 +62,7 @@ impl Tally {
         // One that is not complete was counted where its piece ended; elements of packed lists
         // are counted when they are complete.
         let itself = match self.levels.get(frames.len() + 1) {
-            Some(inner) => inner.start == tag_start && !matches!(inner.kind, Kind::Packed(..)),
+            Some(inner) => inner.start == tag_start && !matches!(inner.kind, LevelKind::Packed(..)),
             None => self.pos > tag_start,
         };
         same.then(|| level.count(number).saturating_sub(u32::from(itself)))
@@ -105,9 +105,9 @@ impl Tally {
             return Some(());
         }
         match level.kind {
-            Kind::Packed(number, wire_type) => self.element(number, wire_type, head),
-            Kind::Message(node) => self.field(Some(node), tables, head, to),
-            Kind::Unknown => self.field(None, tables, head, to),
+            LevelKind::Packed(number, wire_type) => self.element(number, wire_type, head),
+            LevelKind::Message(node) => self.field(Some(node), tables, head, to),
+            LevelKind::Unknown => self.field(None, tables, head, to),
         }
     }
 
@@ -144,7 +144,7 @@ impl Tally {
             }
             WireType::StartGroup => {
                 let known = entry.filter(|entry| entry.action == Action::Group);
-                let kind = known.map_or(Kind::Unknown, |entry| Kind::Message(entry.sub));
+                let kind = known.map_or(LevelKind::Unknown, |entry| LevelKind::Message(entry.sub));
                 self.pos = body;
                 self.levels.last_mut()?.add_if(listed, number);
                 self.open(start, None, kind);
@@ -169,7 +169,7 @@ impl Tally {
         let packed = entry.filter(|it| it.action != Action::Skip && it.packed_tag() == tag);
         if let Some(entry) = packed {
             self.pos = body;
-            return self.open(start, Some(end), Kind::Packed(number, entry.single_tag() & 7));
+            return self.open(start, Some(end), LevelKind::Packed(number, entry.single_tag() & 7));
         }
         if let Some(level) = self.levels.last_mut() {
             level.add_if(entry.is_some_and(|entry| entry.repeated), number);
@@ -177,11 +177,11 @@ impl Tally {
         self.pos = end;
         if let Some(entry) = entry.filter(|entry| entry.action == Action::Message && end >= to) {
             self.pos = body;
-            self.open(start, Some(end), Kind::Message(entry.sub));
+            self.open(start, Some(end), LevelKind::Message(entry.sub));
         }
     }
 
-    fn open(&mut self, start: usize, end: Option<usize>, kind: Kind) {
+    fn open(&mut self, start: usize, end: Option<usize>, kind: LevelKind) {
         self.levels.push(Level { start, end, kind, counts: Vec::new() });
     }
 }

@@ -17,15 +17,15 @@ use super::error::ErrorKind;
 use super::held::Held;
 use super::load::SLACK;
 use super::nodes::Entry;
-use super::state::{Frame, State, Why, Within};
+use super::state::{DecodeState, Frame, Why, Within};
 use super::tables::Tables;
 use crate::schema::{MessageId, Schema};
-use crate::sink::{Flow, Sink, Wants};
+use crate::sink::{Sink, SinkResult, Wants};
 
 pub(super) type Step<T = ()> = Result<T, ErrorKind>;
 
 #[inline(always)]
-pub(super) fn proceed(flow: Flow) -> Step {
+pub(super) fn proceed(flow: SinkResult) -> Step {
     flow.map_err(|_| ErrorKind::Stopped)
 }
 
@@ -33,7 +33,7 @@ pub(super) fn proceed(flow: Flow) -> Step {
 pub(super) struct Walk<'w, 'a, S> {
     pub(super) schema: &'w Schema,
     pub(super) tables: &'w Tables,
-    pub(super) state: &'w mut State,
+    pub(super) state: &'w mut DecodeState,
     pub(super) sink: &'w mut S,
     /// The bytes of this piece; `piece_start` is the place of the first.
     pub(super) piece: &'a [u8],
@@ -165,8 +165,8 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             Some(bytes) => bytes,
             None => {
                 let before = &self.seam[from - seam..self.piece_start - seam];
-                let behind = &self.piece[..to - self.piece_start];
-                self.hold([before, behind].concat())
+                let following = &self.piece[..to - self.piece_start];
+                self.hold([before, following].concat())
             }
         }
     }

@@ -140,7 +140,7 @@ fn write(
     out: &mut Vec<u8>,
     work: impl for<'b> FnOnce(Back<'b>, At<'b>) -> (Back<'b>, At<'b>),
 ) -> Result<Written, EncodeError> {
-    let (back, at) = Back::behind(std::mem::take(out));
+    let (back, at) = Back::appending(std::mem::take(out));
     let (back, at) = work(back, at);
     let bytes = back.written(&at);
     *out = back.out;
@@ -152,7 +152,7 @@ fn write(
 }
 
 impl<'b> Back<'b> {
-    fn behind(mut out: Vec<u8>) -> (Back<'b>, At<'b>) {
+    fn appending(mut out: Vec<u8>) -> (Back<'b>, At<'b>) {
         let room = out.spare_capacity_mut().as_mut_ptr_range();
         let (limit, end) = (room.start.cast(), room.end.cast());
         let back = Back { out, limit, end, error: None, of: PhantomData };
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_stands_behind_what_was_there() {
+    fn what_is_written_follows_what_was_there() {
         let count = if cfg!(miri) { 100 } else { 2000u64 };
         let mut out = b"before".to_vec();
         let mut expected = Vec::new();

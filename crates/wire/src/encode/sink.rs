@@ -16,7 +16,7 @@
 
 use super::{Number, Raw, raw};
 use crate::schema::{FieldId, FieldType, Label, MessageId, Schema, Tag, WireType};
-use crate::sink::{Flow, Sink, Stop};
+use crate::sink::{Sink, SinkResult, Stop};
 use crate::varint;
 
 /// Guesses that are kept; fields share them.
@@ -29,7 +29,7 @@ pub struct BinarySink<'s> {
     out: Vec<u8>,
     frames: Vec<Frame>,
     /// The message whose fields are being written.
-    here: Kind,
+    here: MessageKind,
     /// The packed list whose elements are being written, and where they begin.
     packed: Option<(FieldId, usize)>,
     guesses: [u8; GUESSES],
@@ -44,7 +44,7 @@ pub struct BinarySink<'s> {
 
 /// The kind of the message whose fields are being written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum MessageKind {
     Plain,
     MapEntry,
     MessageSet,
@@ -55,7 +55,7 @@ enum Kind {
 struct Frame {
     field: FieldId,
     /// The kind of the outer message, and its number.
-    outside: Kind,
+    outside: MessageKind,
     serial: u32,
     /// The start of the content.
     start: usize,
@@ -81,7 +81,7 @@ impl<'s> BinarySink<'s> {
 
     /// A sink that appends to `out`.
     pub fn onto(schema: &'s Schema, out: Vec<u8>) -> BinarySink<'s> {
-        let (frames, here, packed) = (Vec::new(), Kind::Plain, None);
+        let (frames, here, packed) = (Vec::new(), MessageKind::Plain, None);
         let (guesses, written) = ([1; GUESSES], Vec::new());
         BinarySink { schema, out, frames, here, packed, guesses, serial: 1, serials: 1, written }
     }
@@ -103,12 +103,12 @@ impl<'s> BinarySink<'s> {
         self.packed = None;
     }
 
-    fn kind(&self, message: MessageId) -> Kind {
+    fn kind(&self, message: MessageId) -> MessageKind {
         let def = self.schema.message(message);
         match (def.is_map_entry(), def.is_message_set()) {
-            (true, _) => Kind::MapEntry,
-            (false, true) => Kind::MessageSet,
-            (false, false) => Kind::Plain,
+            (true, _) => MessageKind::MapEntry,
+            (false, true) => MessageKind::MessageSet,
+            (false, false) => MessageKind::Plain,
         }
     }
 
@@ -126,7 +126,7 @@ impl<'s> BinarySink<'s> {
     /// Whether a field without presence is left out, being zero or empty.
     #[inline]
     fn leaves_out(&mut self, field: FieldId, label: Label, is_zero: bool) -> bool {
-        if label != Label::Implicit || self.here == Kind::MapEntry {
+        if label != Label::Implicit || self.here == MessageKind::MapEntry {
             return false;
         }
         if is_zero {
@@ -152,7 +152,7 @@ impl<'s> BinarySink<'s> {
     }
 
     #[inline]
-    fn number<T: Number + Copy>(&mut self, field: FieldId, value: T) -> Flow {
+    fn number<T: Number + Copy>(&mut self, field: FieldId, value: T) -> SinkResult {
         let def = self.schema.wire_field(field);
         let raw = raw(self.schema, field, value);
         if def.packed {
@@ -229,7 +229,7 @@ impl<'s> BinarySink<'s> {
     }
 
     #[inline]
-    fn start_text(&mut self, field: FieldId, length: usize) -> Flow {
+    fn start_text(&mut self, field: FieldId, length: usize) -> SinkResult {
         self.close_packed();
         let def = self.schema.wire_field(field);
         if self.leaves_out(field, def.label, length == 0) {
@@ -242,23 +242,23 @@ impl<'s> BinarySink<'s> {
 }
 
 impl<'a> Sink<'a> for BinarySink<'_> {
-    fn start_message(&mut self, message: MessageId) -> Flow {
+    fn start_message(&mut self, message: MessageId) -> SinkResult {
         self.here = self.kind(message);
         self.serial = self.next_serial();
         Ok(())
     }
 
-    fn end_message(&mut self, _: MessageId) -> Flow {
+    fn end_message(&mut self, _: MessageId) -> SinkResult {
         self.close_packed();
         if self.frames.is_empty() { Ok(()) } else { Err(Stop) }
     }
 
-    fn start_sub(&mut self, field: FieldId) -> Flow {
+    fn start_sub(&mut self, field: FieldId) -> SinkResult {
         self.close_packed();
         let def = self.schema.wire_field(field);
         let message = def.ty.message().ok_or(Stop)?;
         let is_group = matches!(def.ty, FieldType::Group(_));
-        let end = if self.here == Kind::MessageSet && !is_group {
+        let end = if self.here == MessageKind::MessageSet && !is_group {
             let number = self.schema.field(field).number();
             self.out.extend_from_slice(&ITEM_START);
             varint::write(&mut self.out, u64::from(number));
@@ -277,7 +277,7 @@ impl<'a> Sink<'a> for BinarySink<'_> {
         Ok(())
     }
 
-    fn end_sub(&mut self, field: FieldId) -> Flow {
+    fn end_sub(&mut self, field: FieldId) -> SinkResult {
         self.close_packed();
         let frame = self.frames.pop_if(|frame| frame.field == field).ok_or(Stop)?;
         (self.here, self.serial) = (frame.outside, frame.serial);
@@ -295,64 +295,64 @@ impl<'a> Sink<'a> for BinarySink<'_> {
         Ok(())
     }
 
-    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+    fn i64(&mut self, field: FieldId, value: i64) -> SinkResult {
         self.number(field, value)
     }
 
-    fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+    fn u64(&mut self, field: FieldId, value: u64) -> SinkResult {
         self.number(field, value)
     }
 
-    fn i32(&mut self, field: FieldId, value: i32) -> Flow {
+    fn i32(&mut self, field: FieldId, value: i32) -> SinkResult {
         self.number(field, value)
     }
 
-    fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+    fn u32(&mut self, field: FieldId, value: u32) -> SinkResult {
         self.number(field, value)
     }
 
-    fn f64(&mut self, field: FieldId, value: f64) -> Flow {
+    fn f64(&mut self, field: FieldId, value: f64) -> SinkResult {
         self.number(field, value)
     }
 
-    fn f32(&mut self, field: FieldId, value: f32) -> Flow {
+    fn f32(&mut self, field: FieldId, value: f32) -> SinkResult {
         self.number(field, value)
     }
 
-    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+    fn bool(&mut self, field: FieldId, value: bool) -> SinkResult {
         self.number(field, value)
     }
 
-    fn start_string(&mut self, field: FieldId, length: usize) -> Flow {
+    fn start_string(&mut self, field: FieldId, length: usize) -> SinkResult {
         self.start_text(field, length)
     }
 
-    fn string(&mut self, _: FieldId, piece: &'a str) -> Flow {
+    fn string(&mut self, _: FieldId, piece: &'a str) -> SinkResult {
         self.out.extend_from_slice(piece.as_bytes());
         Ok(())
     }
 
-    fn raw_string(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
+    fn raw_string(&mut self, _: FieldId, piece: &'a [u8]) -> SinkResult {
         self.out.extend_from_slice(piece);
         Ok(())
     }
 
-    fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
+    fn start_bytes(&mut self, field: FieldId, length: usize) -> SinkResult {
         self.start_text(field, length)
     }
 
-    fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
+    fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> SinkResult {
         self.out.extend_from_slice(piece);
         Ok(())
     }
 
-    fn unknown(&mut self, _: u32, raw: &'a [u8]) -> Flow {
+    fn unknown(&mut self, _: u32, raw: &'a [u8]) -> SinkResult {
         self.close_packed();
         self.out.extend_from_slice(raw);
         Ok(())
     }
 
-    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
+    fn unknown_element(&mut self, number: u32, value: u64) -> SinkResult {
         self.close_packed();
         self.tag(&Tag::new(number, WireType::Varint));
         varint::write(&mut self.out, value);

@@ -182,10 +182,10 @@ impl<'s, 'b> Walk<'s, 'b> {
     /// A message with its length.
     #[inline(always)]
     fn sub(&mut self, step: &Step, record: Record, at: At<'b>) -> At<'b> {
-        let behind = self.out.written(&at);
+        let before = self.out.written(&at);
         let at = self.message(step.of, record, at);
         // After an error there may be less.
-        let length = self.out.written(&at).wrapping_sub(behind);
+        let length = self.out.written(&at).wrapping_sub(before);
         self.out.room(at).varint(length as u64, step.tag)
     }
 
@@ -222,7 +222,7 @@ impl<'s, 'b> Walk<'s, 'b> {
         if list.len == 0 {
             return at;
         }
-        let behind = self.out.written(&at);
+        let before = self.out.written(&at);
         let varints = match step.each {
             Op::Int32 => Some(Varints::Int32),
             Op::Uint32 => Some(Varints::Uint32),
@@ -236,7 +236,7 @@ impl<'s, 'b> Walk<'s, 'b> {
             Some(kind) => unsafe { self.out.varints(at, kind, list.start, list.len as usize) },
             None => self.as_they_lie(step, &list, at),
         };
-        let length = self.out.written(&at).wrapping_sub(behind);
+        let length = self.out.written(&at).wrapping_sub(before);
         self.out.room(at).varint(length as u64, step.tag)
     }
 

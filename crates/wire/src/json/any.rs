@@ -6,7 +6,7 @@ use crate::decode::{Decoder, ErrorKind};
 use crate::inside::{Inside, Opened};
 use crate::merge::walk_merged;
 use crate::schema::{MessageId, Schema};
-use crate::sink::{Flow, Stop};
+use crate::sink::{SinkResult, Stop};
 
 /// The message that a type URL names.
 pub(crate) fn message_of(schema: &Schema, type_url: &str) -> Option<MessageId> {
@@ -15,7 +15,7 @@ pub(crate) fn message_of(schema: &Schema, type_url: &str) -> Option<MessageId> {
 }
 
 /// Writes the message inside of an `Any` as JSON.
-pub(super) fn write(sink: &mut JsonSink<'_, '_>, any: &AnyParts) -> Flow {
+pub(super) fn write(sink: &mut JsonSink<'_, '_>, any: &AnyParts) -> SinkResult {
     let schema = sink.mapping.schema();
     let Ok(type_url) = std::str::from_utf8(&any.type_url) else { return Err(Stop) };
     let message = message_of(schema, type_url);
@@ -44,7 +44,7 @@ pub(super) fn write(sink: &mut JsonSink<'_, '_>, any: &AnyParts) -> Flow {
 }
 
 impl Opened for JsonSink<'_, '_> {
-    fn close_opened(&mut self) -> Flow {
+    fn close_opened(&mut self) -> SinkResult {
         self.close_in_any()
     }
 }

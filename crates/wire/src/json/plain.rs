@@ -13,7 +13,7 @@ use super::error::{Fault, ReadError, utf8};
 use super::lex::{Lex, Lexer};
 use super::number::Number;
 use super::print;
-use crate::sink::Flow;
+use crate::sink::SinkResult;
 
 /// Receives the values of a text in its order. Every method does nothing by default: `()` is the
 /// sink that merely validates.
@@ -25,57 +25,57 @@ pub trait ValueSink<'a> {
     }
 
     /// `null`.
-    fn null(&mut self) -> Flow {
+    fn null(&mut self) -> SinkResult {
         Ok(())
     }
 
     /// `true` or `false`.
-    fn bool(&mut self, value: bool) -> Flow {
+    fn bool(&mut self, value: bool) -> SinkResult {
         Ok(())
     }
 
     /// A number without point and exponent that an `i64` holds.
-    fn i64(&mut self, value: i64) -> Flow {
+    fn i64(&mut self, value: i64) -> SinkResult {
         Ok(())
     }
 
     /// An integer above the highest `i64`.
-    fn u64(&mut self, value: u64) -> Flow {
+    fn u64(&mut self, value: u64) -> SinkResult {
         Ok(())
     }
 
     /// Any other number.
-    fn f64(&mut self, value: f64) -> Flow {
+    fn f64(&mut self, value: f64) -> SinkResult {
         Ok(())
     }
 
     /// A string, without its escapes.
-    fn string(&mut self, value: &'a str) -> Flow {
+    fn string(&mut self, value: &'a str) -> SinkResult {
         Ok(())
     }
 
     /// An array begins.
-    fn start_array(&mut self) -> Flow {
+    fn start_array(&mut self) -> SinkResult {
         Ok(())
     }
 
     /// The array is complete.
-    fn end_array(&mut self) -> Flow {
+    fn end_array(&mut self) -> SinkResult {
         Ok(())
     }
 
     /// An object begins.
-    fn start_object(&mut self) -> Flow {
+    fn start_object(&mut self) -> SinkResult {
         Ok(())
     }
 
     /// A key; its value follows. The same may come twice.
-    fn key(&mut self, key: &'a str) -> Flow {
+    fn key(&mut self, key: &'a str) -> SinkResult {
         Ok(())
     }
 
     /// The object is complete.
-    fn end_object(&mut self) -> Flow {
+    fn end_object(&mut self) -> SinkResult {
         Ok(())
     }
 }
@@ -112,7 +112,7 @@ pub fn read<'a, S: ValueSink<'a>>(
     depth_max: usize,
     sink: &mut S,
 ) -> Result<(), ReadError> {
-    let mut reader = Reader { lexer: Lexer::new(utf8(text)?, arena), sink };
+    let mut reader = PlainReader { lexer: Lexer::new(utf8(text)?, arena), sink };
     let read = if reader.sink.listens() {
         reader.value(depth_max)
     } else {
@@ -128,14 +128,14 @@ pub fn read<'a, S: ValueSink<'a>>(
     end.map_err(|fault| fault.explain(text))
 }
 
-struct Reader<'a, 'k, S> {
+struct PlainReader<'a, 'k, S> {
     lexer: Lexer<'a>,
     sink: &'k mut S,
 }
 
-impl<'a, S: ValueSink<'a>> Reader<'a, '_, S> {
+impl<'a, S: ValueSink<'a>> PlainReader<'a, '_, S> {
     #[inline]
-    fn proceed(&self, flow: Flow) -> Lex {
+    fn proceed(&self, flow: SinkResult) -> Lex {
         flow.map_err(|_| Fault::stopped(self.lexer.at))
     }
 
@@ -252,14 +252,14 @@ impl ValueWriter {
         }
     }
 
-    fn open(&mut self, byte: u8) -> Flow {
+    fn open(&mut self, byte: u8) -> SinkResult {
         self.before();
         self.out.push(byte);
         self.comma = false;
         Ok(())
     }
 
-    fn close(&mut self, byte: u8) -> Flow {
+    fn close(&mut self, byte: u8) -> SinkResult {
         self.out.push(byte);
         self.comma = true;
         Ok(())
@@ -267,56 +267,56 @@ impl ValueWriter {
 }
 
 impl ValueSink<'_> for ValueWriter {
-    fn null(&mut self) -> Flow {
+    fn null(&mut self) -> SinkResult {
         self.before();
         self.out.extend_from_slice(b"null");
         Ok(())
     }
 
-    fn bool(&mut self, value: bool) -> Flow {
+    fn bool(&mut self, value: bool) -> SinkResult {
         self.before();
         let text: &[u8] = if value { b"true" } else { b"false" };
         self.out.extend_from_slice(text);
         Ok(())
     }
 
-    fn i64(&mut self, value: i64) -> Flow {
+    fn i64(&mut self, value: i64) -> SinkResult {
         self.before();
         print::integer(&mut self.out, value);
         Ok(())
     }
 
-    fn u64(&mut self, value: u64) -> Flow {
+    fn u64(&mut self, value: u64) -> SinkResult {
         self.before();
         print::integer(&mut self.out, value);
         Ok(())
     }
 
-    fn f64(&mut self, value: f64) -> Flow {
+    fn f64(&mut self, value: f64) -> SinkResult {
         self.before();
         print::double(&mut self.out, value);
         Ok(())
     }
 
-    fn string(&mut self, value: &str) -> Flow {
+    fn string(&mut self, value: &str) -> SinkResult {
         self.before();
         print::quote(&mut self.out, value);
         Ok(())
     }
 
-    fn start_array(&mut self) -> Flow {
+    fn start_array(&mut self) -> SinkResult {
         self.open(b'[')
     }
 
-    fn end_array(&mut self) -> Flow {
+    fn end_array(&mut self) -> SinkResult {
         self.close(b']')
     }
 
-    fn start_object(&mut self) -> Flow {
+    fn start_object(&mut self) -> SinkResult {
         self.open(b'{')
     }
 
-    fn key(&mut self, key: &str) -> Flow {
+    fn key(&mut self, key: &str) -> SinkResult {
         self.before();
         print::quote(&mut self.out, key);
         self.out.push(b':');
@@ -324,7 +324,7 @@ impl ValueSink<'_> for ValueWriter {
         Ok(())
     }
 
-    fn end_object(&mut self) -> Flow {
+    fn end_object(&mut self) -> SinkResult {
         self.close(b'}')
     }
 }

@@ -17,7 +17,7 @@ use super::number::Number;
 use super::options::{Names, ReadOptions, Unknown};
 use super::{print, scan};
 use crate::schema::{EnumId, FieldId, MessageId};
-use crate::sink::{Flow, Sink};
+use crate::sink::{Sink, SinkResult};
 
 /// Reads `text`, one JSON value and nothing else, as a message.
 ///
@@ -34,11 +34,11 @@ pub fn read<'a, S: Sink<'a>>(
     sink: &mut S,
 ) -> Result<(), ReadError> {
     let lexer = Lexer::new(utf8(text)?, arena);
-    let mut reader = Reader::new(mapping, lexer, options, sink);
+    let mut reader = MessageReader::new(mapping, lexer, options, sink);
     reader.whole(message).map_err(|fault| fault.explain(text))
 }
 
-pub(super) struct Reader<'r, 'a, S> {
+pub(super) struct MessageReader<'r, 'a, S> {
     pub(super) mapping: &'r Mapping<'r>,
     pub(super) lexer: Lexer<'a>,
     pub(super) options: ReadOptions,
@@ -61,15 +61,15 @@ pub(super) enum Context {
     InAny,
 }
 
-impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
+impl<'r, 'a, S: Sink<'a>> MessageReader<'r, 'a, S> {
     pub(super) fn new(
         mapping: &'r Mapping<'r>,
         lexer: Lexer<'a>,
         options: ReadOptions,
         sink: &'r mut S,
-    ) -> Reader<'r, 'a, S> {
+    ) -> MessageReader<'r, 'a, S> {
         let (seen, keys) = (Vec::new(), Vec::new());
-        Reader { mapping, lexer, options, sink, depth: options.depth_max, seen, keys }
+        MessageReader { mapping, lexer, options, sink, depth: options.depth_max, seen, keys }
     }
 
     fn whole(&mut self, message: MessageId) -> Lex {
@@ -84,7 +84,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
     }
 
     #[inline]
-    pub(super) fn proceed(&self, flow: Flow) -> Lex {
+    pub(super) fn proceed(&self, flow: SinkResult) -> Lex {
         flow.map_err(|_| Fault::stopped(self.lexer.at))
     }
 
@@ -371,7 +371,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
 
     /// A short integer, if it is in the range of this type.
     #[inline]
-    fn short_integer(&mut self, field: FieldId, kind: ValueForm) -> Option<Flow> {
+    fn short_integer(&mut self, field: FieldId, kind: ValueForm) -> Option<SinkResult> {
         let at = self.lexer.at;
         let value = self.lexer.short_integer()?;
         let flow = match kind {

@@ -41,10 +41,10 @@ pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8], before: Option<u8>, after: 
         let plain = unsafe { copy_plain(to, rest) };
         // SAFETY: `plain` bytes have been written.
         to = unsafe { to.add(plain) };
-        let Some((&byte, behind)) = rest.get(plain..).and_then(|rest| rest.split_first()) else {
+        let Some((&byte, tail)) = rest.get(plain..).and_then(|rest| rest.split_first()) else {
             break;
         };
-        rest = behind;
+        rest = tail;
         let [.., length] = ESCAPES[usize::from(byte)];
         // SAFETY: `to` has room for the byte and `SLACK - 1` bytes after it, reserved above. All
         // bytes up to the new length are written.

@@ -9,8 +9,8 @@ use super::names::{Cardinality, FieldMap, MessageForm, NONE, ValueForm};
 use super::options::{Defaults, Enums, PrintOptions};
 use super::print::{self, Base64};
 use super::scan;
-use crate::flow::{Flow, Stop};
 use crate::schema::{FieldId, MessageId};
+use crate::stop::{SinkResult, Stop};
 
 /// Why a message cannot be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -177,7 +177,7 @@ impl<'m, 's> JsonSink<'m, 's> {
 
     /// Writes the comma and key before a value of this field.
     #[inline]
-    pub(super) fn begin(&mut self, field: FieldId) -> Flow {
+    pub(super) fn begin(&mut self, field: FieldId) -> SinkResult {
         if self.top.shape != MessageForm::Plain {
             return self.begin_special(field);
         }
@@ -200,7 +200,7 @@ impl<'m, 's> JsonSink<'m, 's> {
 
     /// Notes that a field was seen; a repeat is refused.
     #[inline]
-    pub(super) fn note(&mut self, map: &FieldMap) -> Flow {
+    pub(super) fn note(&mut self, map: &FieldMap) -> SinkResult {
         let word = self.top.seen as usize + (map.seen / 64) as usize;
         let bit = 1 << (map.seen % 64);
         match self.seen.get_mut(word) {
@@ -232,7 +232,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         self.top.map = self.maps;
     }
 
-    fn begin_special(&mut self, field: FieldId) -> Flow {
+    fn begin_special(&mut self, field: FieldId) -> SinkResult {
         match self.top.shape {
             MessageForm::Entry => self.begin_entry(field),
             MessageForm::Struct | MessageForm::ListValue => {
@@ -256,7 +256,7 @@ impl<'m, 's> JsonSink<'m, 's> {
     }
 
     /// The key itself is written with its value.
-    fn begin_entry(&mut self, field: FieldId) -> Flow {
+    fn begin_entry(&mut self, field: FieldId) -> SinkResult {
         if self.is_key(field) {
             return Ok(());
         }
@@ -277,7 +277,7 @@ impl<'m, 's> JsonSink<'m, 's> {
     }
 
     /// Writes the key of an entry.
-    pub(super) fn key(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Flow {
+    pub(super) fn key(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> SinkResult {
         if self.top.comma || self.top.done {
             return Err(self.needs_merge());
         }
@@ -290,7 +290,7 @@ impl<'m, 's> JsonSink<'m, 's> {
     }
 
     /// Two entries of one key need to be merged.
-    fn check_key(&mut self, start: usize) -> Flow {
+    fn check_key(&mut self, start: usize) -> SinkResult {
         if self.merged {
             return Ok(());
         }
@@ -300,7 +300,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         if self.keys.insert(combine(hash, map)) { Ok(()) } else { Err(self.needs_merge()) }
     }
 
-    pub(super) fn write_default_key(&mut self) -> Flow {
+    pub(super) fn write_default_key(&mut self) -> SinkResult {
         let key = self.mapping.schema.field_by_number(self.top.message, 1).ok_or(Stop)?;
         let text: &[u8] = match self.mapping.field(key).kind {
             ValueForm::String => b"",
@@ -330,7 +330,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         field: FieldId,
         key: impl FnOnce(&mut Vec<u8>),
         write: impl FnOnce(&mut Vec<u8>),
-    ) -> Flow {
+    ) -> SinkResult {
         if self.top.shape == MessageForm::Entry && self.is_key(field) {
             return self.key(key);
         }
@@ -351,7 +351,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         self.refuse(format!("field {number} of {name} is unknown"))
     }
 
-    pub(super) fn finite(&mut self, value: f64) -> Flow {
+    pub(super) fn finite(&mut self, value: f64) -> SinkResult {
         if self.top.shape == MessageForm::Value && !value.is_finite() {
             return Err(self.refuse("a Value that is no finite number has no JSON"));
         }

@@ -6,13 +6,13 @@ use super::error::Fault;
 use super::lex::{Lex, Lexer};
 use super::names::MessageForm;
 use super::options::Unknown;
-use super::read::{Context, Reader};
+use super::read::{Context, MessageReader};
 use super::time;
 use crate::encode::BinarySink;
 use crate::schema::{FieldId, MessageId};
 use crate::sink::Sink;
 
-impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
+impl<'a, S: Sink<'a>> MessageReader<'_, 'a, S> {
     /// The value of a message that is no object of fields; its beginning has been reported.
     pub(super) fn special(&mut self, message: MessageId, shape: MessageForm) -> Lex {
         match shape {
@@ -108,7 +108,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         let mut sink = BinarySink::new(self.mapping.schema);
         let mut lexer = Lexer::new(self.lexer.text, self.lexer.arena);
         lexer.at = start;
-        let mut reader = Reader::new(self.mapping, lexer, self.options, &mut sink);
+        let mut reader = MessageReader::new(self.mapping, lexer, self.options, &mut sink);
         reader.depth = self.depth;
         reader.inside_any(inner)?;
         let bytes = self.lexer.arena.alloc_bytes(sink.bytes());

@@ -9,11 +9,11 @@ pub struct Splitter {
     /// Bytes of the value that have been scanned.
     scanned: usize,
     depth: usize,
-    state: State,
+    state: Inside,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum State {
+enum Inside {
     /// The value has not begun.
     #[default]
     Before,
@@ -32,31 +32,31 @@ impl Splitter {
         for (at, &byte) in bytes.iter().enumerate().skip(self.scanned) {
             let blank = matches!(byte, b' ' | b'\n' | b'\t' | b'\r');
             self.state = match self.state {
-                State::Before if blank => State::Before,
-                State::Word if blank => return self.end(at),
-                State::Word => State::Word,
-                State::AfterBackslash => State::InString,
-                State::InString => match byte {
+                Inside::Before if blank => Inside::Before,
+                Inside::Word if blank => return self.end(at),
+                Inside::Word => Inside::Word,
+                Inside::AfterBackslash => Inside::InString,
+                Inside::InString => match byte {
                     b'"' if self.depth == 0 => return self.end(at + 1),
-                    b'"' => State::Nested,
-                    b'\\' => State::AfterBackslash,
-                    _ => State::InString,
+                    b'"' => Inside::Nested,
+                    b'\\' => Inside::AfterBackslash,
+                    _ => Inside::InString,
                 },
-                State::Before | State::Nested => match byte {
-                    b'"' => State::InString,
+                Inside::Before | Inside::Nested => match byte {
+                    b'"' => Inside::InString,
                     b'{' | b'[' => {
                         self.depth += 1;
-                        State::Nested
+                        Inside::Nested
                     }
                     b'}' | b']' => {
                         self.depth = self.depth.saturating_sub(1);
                         if self.depth == 0 {
                             return self.end(at + 1);
                         }
-                        State::Nested
+                        Inside::Nested
                     }
-                    _ if self.depth == 0 => State::Word,
-                    _ => State::Nested,
+                    _ if self.depth == 0 => Inside::Word,
+                    _ => Inside::Nested,
                 },
             };
         }
@@ -66,7 +66,7 @@ impl Splitter {
 
     /// At the end of the stream: true if `bytes`, which are no complete value, are only blanks.
     pub fn is_blank(&self) -> bool {
-        self.state == State::Before
+        self.state == Inside::Before
     }
 
     fn end(&mut self, length: usize) -> Option<usize> {

@@ -17,16 +17,16 @@ use super::options::{Defaults, Unknown};
 use super::print;
 use super::sink::{Frame, JsonSink};
 use super::time;
-use crate::flow::{Flow, Stop};
 use crate::schema::{FieldId, Label, MessageId};
 use crate::sink::Sink;
+use crate::stop::{SinkResult, Stop};
 
 /// The maximal nesting of messages inside `Any`.
 const ANY_DEPTH_MAX: usize = 100;
 
 impl JsonSink<'_, '_> {
     /// Ends the message that is open.
-    pub(super) fn close(&mut self) -> Flow {
+    pub(super) fn close(&mut self) -> SinkResult {
         match self.top.shape {
             MessageForm::Plain => {
                 self.close_list();
@@ -59,7 +59,7 @@ impl JsonSink<'_, '_> {
         }
     }
 
-    fn close_time(&mut self) -> Flow {
+    fn close_time(&mut self) -> SinkResult {
         let Frame { seconds, nanos, .. } = self.top;
         self.out.push(b'"');
         let written = match self.top.shape {
@@ -71,7 +71,7 @@ impl JsonSink<'_, '_> {
         written.ok_or_else(|| self.refuse(format!("a {name} is out of range")))
     }
 
-    fn close_entry(&mut self) -> Flow {
+    fn close_entry(&mut self) -> SinkResult {
         if !self.top.comma {
             self.write_default_key()?;
         }
@@ -84,12 +84,12 @@ impl JsonSink<'_, '_> {
     }
 
     /// Writes the default of a field, bare.
-    fn write_default_of(&mut self, number: u32) -> Flow {
+    fn write_default_of(&mut self, number: u32) -> SinkResult {
         let field = self.mapping.schema.field_by_number(self.top.message, number).ok_or(Stop)?;
         self.write_default(field)
     }
 
-    fn write_default(&mut self, field: FieldId) -> Flow {
+    fn write_default(&mut self, field: FieldId) -> SinkResult {
         match self.mapping.field(field).kind {
             ValueForm::Int64 | ValueForm::Uint64 => self.out.extend_from_slice(b"\"0\""),
             ValueForm::Int32 | ValueForm::Uint32 | ValueForm::Double | ValueForm::Float => {
@@ -115,7 +115,7 @@ impl JsonSink<'_, '_> {
     }
 
     /// Writes the absent fields without presence.
-    fn write_absent(&mut self) -> Flow {
+    fn write_absent(&mut self) -> SinkResult {
         let mapping = self.mapping;
         for &field in mapping.schema.message(self.top.message).fields() {
             let map = mapping.field(field);
@@ -135,7 +135,7 @@ impl JsonSink<'_, '_> {
     }
 
     /// Writes the message inside of an `Any`.
-    fn close_any(&mut self) -> Flow {
+    fn close_any(&mut self) -> SinkResult {
         let any = self.anys.pop().unwrap_or_default();
         if any.type_url.is_empty() && any.value.is_empty() {
             self.out.extend_from_slice(b"{}");
@@ -148,7 +148,7 @@ impl JsonSink<'_, '_> {
     }
 
     /// Ends the message inside of an `Any`.
-    pub(super) fn close_in_any(&mut self) -> Flow {
+    pub(super) fn close_in_any(&mut self) -> SinkResult {
         let special = self.top.shape.is_special();
         self.close()?;
         if special {
@@ -160,7 +160,7 @@ impl JsonSink<'_, '_> {
 }
 
 impl<'a> Sink<'a> for JsonSink<'_, '_> {
-    fn start_message(&mut self, message: MessageId) -> Flow {
+    fn start_message(&mut self, message: MessageId) -> SinkResult {
         self.reset();
         self.open(message);
         if self.top.shape == MessageForm::Entry {
@@ -170,11 +170,11 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         Ok(())
     }
 
-    fn end_message(&mut self, _: MessageId) -> Flow {
+    fn end_message(&mut self, _: MessageId) -> SinkResult {
         self.close()
     }
 
-    fn start_sub(&mut self, field: FieldId) -> Flow {
+    fn start_sub(&mut self, field: FieldId) -> SinkResult {
         self.begin(field)?;
         let ValueForm::Message(message) = self.mapping.field(field).kind else { return Err(Stop) };
         self.frames.push(self.top);
@@ -182,13 +182,13 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         Ok(())
     }
 
-    fn end_sub(&mut self, _: FieldId) -> Flow {
+    fn end_sub(&mut self, _: FieldId) -> SinkResult {
         self.close()?;
         self.top = self.frames.pop().ok_or(Stop)?;
         Ok(())
     }
 
-    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+    fn i64(&mut self, field: FieldId, value: i64) -> SinkResult {
         if matches!(self.top.shape, MessageForm::Timestamp | MessageForm::Duration) {
             self.top.seconds = value;
             return Ok(());
@@ -200,7 +200,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         self.scalar(field, number, |out| print::quoted_integer(out, value))
     }
 
-    fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+    fn u64(&mut self, field: FieldId, value: u64) -> SinkResult {
         if value == 0 && self.is_absent(field)? {
             return Ok(());
         }
@@ -208,7 +208,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         self.scalar(field, number, |out| print::quoted_integer(out, value))
     }
 
-    fn i32(&mut self, field: FieldId, value: i32) -> Flow {
+    fn i32(&mut self, field: FieldId, value: i32) -> SinkResult {
         if value == 0 && self.is_absent(field)? {
             return Ok(());
         }
@@ -225,7 +225,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         Ok(())
     }
 
-    fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+    fn u32(&mut self, field: FieldId, value: u32) -> SinkResult {
         if value == 0 && self.is_absent(field)? {
             return Ok(());
         }
@@ -233,7 +233,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         self.scalar(field, number, number)
     }
 
-    fn f64(&mut self, field: FieldId, value: f64) -> Flow {
+    fn f64(&mut self, field: FieldId, value: f64) -> SinkResult {
         self.finite(value)?;
         // Minus zero counts as present.
         if value.to_bits() == 0 && self.is_absent(field)? {
@@ -244,7 +244,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         Ok(())
     }
 
-    fn f32(&mut self, field: FieldId, value: f32) -> Flow {
+    fn f32(&mut self, field: FieldId, value: f32) -> SinkResult {
         if value.to_bits() == 0 && self.is_absent(field)? {
             return Ok(());
         }
@@ -253,7 +253,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         Ok(())
     }
 
-    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+    fn bool(&mut self, field: FieldId, value: bool) -> SinkResult {
         if !value && self.is_absent(field)? {
             return Ok(());
         }
@@ -262,7 +262,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         self.scalar(field, write, write)
     }
 
-    fn start_string(&mut self, field: FieldId, length: usize) -> Flow {
+    fn start_string(&mut self, field: FieldId, length: usize) -> SinkResult {
         self.absent = length == 0 && self.is_absent(field)?;
         match self.top.shape {
             _ if self.absent => {}
@@ -281,7 +281,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         Ok(())
     }
 
-    fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {
+    fn string(&mut self, field: FieldId, piece: &'a str) -> SinkResult {
         match self.top.shape {
             MessageForm::FieldMask => self.text.extend_from_slice(piece.as_bytes()),
             MessageForm::Any => {
@@ -295,14 +295,14 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         Ok(())
     }
 
-    fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+    fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> SinkResult {
         match crate::utf8::text(piece) {
             Ok(text) => self.string(field, text),
             Err(_) => Err(self.no_utf8(field)),
         }
     }
 
-    fn end_string(&mut self, field: FieldId) -> Flow {
+    fn end_string(&mut self, field: FieldId) -> SinkResult {
         match self.top.shape {
             _ if self.absent => Ok(()),
             MessageForm::FieldMask => {
@@ -327,7 +327,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         }
     }
 
-    fn whole_string(&mut self, field: FieldId, text: &'a str) -> Flow {
+    fn whole_string(&mut self, field: FieldId, text: &'a str) -> SinkResult {
         if self.top.shape == MessageForm::Plain && !text.is_empty() {
             self.begin(field)?;
             print::quote(&mut self.out, text);
@@ -338,7 +338,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         self.end_string(field)
     }
 
-    fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
+    fn start_bytes(&mut self, field: FieldId, length: usize) -> SinkResult {
         if self.top.shape == MessageForm::Any {
             if let Some(any) = self.anys.last_mut() {
                 any.value.clear();
@@ -357,7 +357,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         Ok(())
     }
 
-    fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
+    fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> SinkResult {
         if self.top.shape == MessageForm::Any {
             if let Some(any) = self.anys.last_mut() {
                 any.value.extend_from_slice(piece);
@@ -368,7 +368,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         Ok(())
     }
 
-    fn end_bytes(&mut self, _: FieldId) -> Flow {
+    fn end_bytes(&mut self, _: FieldId) -> SinkResult {
         if self.top.shape != MessageForm::Any && !self.absent {
             self.base64.finish(&mut self.out);
             self.out.push(b'"');
@@ -376,14 +376,14 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         Ok(())
     }
 
-    fn unknown(&mut self, number: u32, _: &'a [u8]) -> Flow {
+    fn unknown(&mut self, number: u32, _: &'a [u8]) -> SinkResult {
         match self.options.unknown {
             Unknown::Ignore => Ok(()),
             Unknown::Refuse => Err(self.refuse_unknown(self.top.message, number)),
         }
     }
 
-    fn unknown_element(&mut self, number: u32, _: u64) -> Flow {
+    fn unknown_element(&mut self, number: u32, _: u64) -> SinkResult {
         self.unknown(number, &[])
     }
 }

@@ -22,7 +22,7 @@ use std::ptr::NonNull;
 use super::arena::{Arena, Fresh, SPARE_BYTES};
 use super::build::{Builder, Copies, Frame};
 use super::chance::Chance;
-use super::layout::{FieldLayout, Kind, Layouts, RecordLayout, Shape};
+use super::layout::{FieldLayout, Layouts, RecordLayout, Shape, ValueType};
 use super::record::{List, Record, View};
 use super::{AccessError, MessageName};
 use crate::decode::{DecodeError, Decoder};
@@ -140,12 +140,12 @@ impl Batch {
 }
 
 mod sealed {
-    use super::Kind;
+    use super::ValueType;
 
     /// Numbers in their form in slots and lists.
     pub trait Sealed: Copy {
         /// Whether fields of that kind hold them.
-        fn fits(kind: Kind) -> bool;
+        fn fits(kind: ValueType) -> bool;
 
         /// The type as which any slot may be read, also an empty one.
         type Raw: Copy + Default;
@@ -165,8 +165,8 @@ macro_rules! numbers {
             impl Number for $ty {}
             impl sealed::Sealed for $ty {
                 #[inline]
-                fn fits(kind: Kind) -> bool {
-                    matches!(kind, $(Kind::$kind)|+)
+                fn fits(kind: ValueType) -> bool {
+                    matches!(kind, $(ValueType::$kind)|+)
                 }
 
                 type Raw = $raw;
@@ -274,7 +274,12 @@ impl<'b> Rows<'b> {
     }
 
     /// The layout of a field, if `fits` accepts its kind.
-    fn place(&self, field: FieldId, shape: Shape, fits: impl FnOnce(Kind) -> bool) -> FieldSlot {
+    fn place(
+        &self,
+        field: FieldId,
+        shape: Shape,
+        fits: impl FnOnce(ValueType) -> bool,
+    ) -> FieldSlot {
         match self.field(field, shape) {
             Some(found) if fits(found.kind) => FieldSlot {
                 word: found.presence_offset() as usize,
@@ -408,7 +413,7 @@ impl<'b> Rows<'b> {
 
     /// By row: the message that a field holds, with no fields where there is none.
     pub fn inside(&self, field: FieldId) -> Rows<'b> {
-        let place = self.place(field, Shape::Single, |kind| kind == Kind::Message);
+        let place = self.place(field, Shape::Single, |kind| kind == ValueType::Message);
         let nothing = self.batch.nothing();
         // SAFETY: the slot of such a field holds the address of a record.
         let address = |record| unsafe { place.read_or(record, nothing.address()) };
@@ -422,7 +427,7 @@ impl<'b> Rows<'b> {
     /// The messages of a repeated field, or the entries of a map, of all rows; `count` is called
     /// with the number of them in each row.
     pub fn items(&self, field: FieldId, mut count: impl FnMut(usize)) -> Rows<'b> {
-        let place = self.place(field, Shape::List, |kind| kind == Kind::Message);
+        let place = self.place(field, Shape::List, |kind| kind == ValueType::Message);
         let mut records: Vec<Record> = Vec::new();
         for record in self.each(place) {
             // SAFETY: the slot of a repeated field holds a list.
@@ -506,6 +511,6 @@ impl<T> Drop for Tail<'_, T> {
     }
 }
 
-fn is_text(kind: Kind) -> bool {
-    matches!(kind, Kind::String | Kind::Bytes)
+fn is_text(kind: ValueType) -> bool {
+    matches!(kind, ValueType::String | ValueType::Bytes)
 }

@@ -125,7 +125,7 @@ pub(crate) fn cell_at(cell: Cell, list: &List, index: usize) -> Slot {
 
 /// The type of the values of a field for readers and writers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ValueType {
     /// `double`.
     F64,
     /// `float`.
@@ -150,22 +150,22 @@ pub enum Kind {
     Message,
 }
 
-impl Kind {
+impl ValueType {
     /// The kind of values of this type.
-    pub fn of(ty: FieldType) -> Kind {
+    pub fn of(ty: FieldType) -> ValueType {
         match ty {
-            FieldType::Message(_) | FieldType::Group(_) => Kind::Message,
-            FieldType::Enum(_) => Kind::Enum,
+            FieldType::Message(_) | FieldType::Group(_) => ValueType::Message,
+            FieldType::Enum(_) => ValueType::Enum,
             FieldType::Scalar(scalar) => match scalar {
-                Scalar::Double => Kind::F64,
-                Scalar::Float => Kind::F32,
-                Scalar::Int64 | Scalar::Sint64 | Scalar::Sfixed64 => Kind::I64,
-                Scalar::Uint64 | Scalar::Fixed64 => Kind::U64,
-                Scalar::Int32 | Scalar::Sint32 | Scalar::Sfixed32 => Kind::I32,
-                Scalar::Uint32 | Scalar::Fixed32 => Kind::U32,
-                Scalar::Bool => Kind::Bool,
-                Scalar::String => Kind::String,
-                Scalar::Bytes => Kind::Bytes,
+                Scalar::Double => ValueType::F64,
+                Scalar::Float => ValueType::F32,
+                Scalar::Int64 | Scalar::Sint64 | Scalar::Sfixed64 => ValueType::I64,
+                Scalar::Uint64 | Scalar::Fixed64 => ValueType::U64,
+                Scalar::Int32 | Scalar::Sint32 | Scalar::Sfixed32 => ValueType::I32,
+                Scalar::Uint32 | Scalar::Fixed32 => ValueType::U32,
+                Scalar::Bool => ValueType::Bool,
+                Scalar::String => ValueType::String,
+                Scalar::Bytes => ValueType::Bytes,
             },
         }
     }
@@ -173,17 +173,17 @@ impl Kind {
     /// Its name in messages to users.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::F64 => "double",
-            Kind::F32 => "float",
-            Kind::I64 => "64-bit integer",
-            Kind::U64 => "unsigned 64-bit integer",
-            Kind::I32 => "32-bit integer",
-            Kind::U32 => "unsigned 32-bit integer",
-            Kind::Bool => "bool",
-            Kind::String => "string",
-            Kind::Bytes => "bytes",
-            Kind::Enum => "enum",
-            Kind::Message => "message",
+            ValueType::F64 => "double",
+            ValueType::F32 => "float",
+            ValueType::I64 => "64-bit integer",
+            ValueType::U64 => "unsigned 64-bit integer",
+            ValueType::I32 => "32-bit integer",
+            ValueType::U32 => "unsigned 32-bit integer",
+            ValueType::Bool => "bool",
+            ValueType::String => "string",
+            ValueType::Bytes => "bytes",
+            ValueType::Enum => "enum",
+            ValueType::Message => "message",
         }
     }
 }
@@ -219,7 +219,7 @@ pub struct FieldLayout {
     /// The cell of each value; of a map that of the entry.
     pub cell: Cell,
     /// The kind of each value; of a map that of the entry.
-    pub kind: Kind,
+    pub kind: ValueType,
     /// Its bytes are known to be UTF-8: a string of a file that checks them.
     pub utf8: bool,
     /// Numbers that its enum does not have are unknown fields.
@@ -386,7 +386,7 @@ fn outline(schema: &Definitions, id: FieldId, maps: Maps) -> FieldLayout {
         label: field.label(),
         shape,
         cell: Cell::of(ty),
-        kind: Kind::of(ty),
+        kind: ValueType::of(ty),
         utf8: ty == FieldType::Scalar(Scalar::String) && field.checks_utf8(),
         closed,
         record: ty.message(),

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use tidemill_stdx::keyed::Secret;
 
 use super::arena::Arena;
-use super::layout::{Cell, FieldLayout, Kind, RecordLayout, Shape};
+use super::layout::{Cell, FieldLayout, RecordLayout, Shape, ValueType};
 use super::record::Record;
 use super::slots::{List, Slot, View};
 
@@ -252,8 +252,8 @@ pub(crate) fn sorted_entries(entries: &[Record], key: &FieldLayout) -> Vec<Recor
     let mut sorted = entries.to_vec();
     let order = |entry: &Record| match (Key::of(*entry, key), key.kind) {
         // Signed numbers in the order of their values.
-        (Key::Word(word), Kind::I32) => Key::Word((word as i32 as i64 ^ i64::MIN) as u64),
-        (Key::Word(word), Kind::I64) => Key::Word((word as i64 ^ i64::MIN) as u64),
+        (Key::Word(word), ValueType::I32) => Key::Word((word as i32 as i64 ^ i64::MIN) as u64),
+        (Key::Word(word), ValueType::I64) => Key::Word((word as i64 ^ i64::MIN) as u64),
         (key, _) => key,
     };
     sorted.sort_by(|a, b| order(a).cmp(&order(b)));

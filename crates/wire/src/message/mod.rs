@@ -48,7 +48,7 @@ pub use access::{AccessError, FieldName};
 pub use arena::Arena;
 pub use batch::Batch;
 pub use build::{Builder, Copies, Keep, Views};
-pub use layout::{Cell, FieldLayout, Kind, Layouts, RecordLayout, Shape};
+pub use layout::{Cell, FieldLayout, Layouts, RecordLayout, Shape, ValueType};
 pub use lazy::{Check, Lazy, LazyList, LazyValue};
 pub use map::MapOrder;
 pub use raw::MessageAddress;
@@ -60,7 +60,7 @@ pub use write::{ListMut, MapMut, MessageMut};
 use crate::decode::{DecodeError, Decoder};
 use crate::encode::table::{EncodeError, Encoder};
 use crate::schema::{FieldId, MessageId, Schema};
-use crate::sink::{Flow, Sink};
+use crate::sink::{Sink, SinkResult};
 use build::{Frame, Keeping};
 use chance::Chance;
 use record::Record;
@@ -293,7 +293,7 @@ impl<'i> Message<'i> {
     ///
     /// # Errors
     /// The sink stopped the walk.
-    pub fn walk<'m, S: Sink<'m>>(&'m self, sink: &mut S) -> Flow {
+    pub fn walk<'m, S: Sink<'m>>(&'m self, sink: &mut S) -> SinkResult {
         self.as_ref().walk(sink)
     }
 

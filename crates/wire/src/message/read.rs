@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::access::{AccessError, FieldName, field, wrong_kind};
-use super::layout::{FieldLayout, Kind, Shape, cell_at};
+use super::layout::{FieldLayout, Shape, ValueType, cell_at};
 use super::map::{Map, map_of, sorted_entries};
 use super::present::Present;
 use super::record::Record;
@@ -142,17 +142,17 @@ pub(super) fn value_at<'m>(schema: &'m Schema, layout: &FieldLayout, at: Slot) -
     // SAFETY: cells hold values of the type of their layout, and live for `'m`.
     unsafe {
         match layout.kind {
-            Kind::F64 => Value::F64(at.cast().read()),
-            Kind::F32 => Value::F32(at.cast().read()),
-            Kind::I64 => Value::I64(at.cast().read()),
-            Kind::U64 => Value::U64(at.cast().read()),
-            Kind::I32 => Value::I32(at.cast().read()),
-            Kind::U32 => Value::U32(at.cast().read()),
-            Kind::Enum => Value::Enum(at.cast().read()),
-            Kind::Bool => Value::Bool(at.read() != 0),
-            Kind::Bytes => Value::Bytes(at.cast::<View>().read().bytes()),
-            Kind::String => text(layout, at.cast::<View>().read().bytes()),
-            Kind::Message => {
+            ValueType::F64 => Value::F64(at.cast().read()),
+            ValueType::F32 => Value::F32(at.cast().read()),
+            ValueType::I64 => Value::I64(at.cast().read()),
+            ValueType::U64 => Value::U64(at.cast().read()),
+            ValueType::I32 => Value::I32(at.cast().read()),
+            ValueType::U32 => Value::U32(at.cast().read()),
+            ValueType::Enum => Value::Enum(at.cast().read()),
+            ValueType::Bool => Value::Bool(at.read() != 0),
+            ValueType::Bytes => Value::Bytes(at.cast::<View>().read().bytes()),
+            ValueType::String => text(layout, at.cast::<View>().read().bytes()),
+            ValueType::Message => {
                 let FieldLayout { record: Some(of), .. } = layout else {
                     unreachable!("fields that hold messages have their type");
                 };
@@ -198,15 +198,15 @@ fn default_of<'m>(schema: &'m Schema, id: FieldId, layout: &FieldLayout) -> Valu
             Value::Enum(schema.enum_def(of).values().first().map_or(0, |value| value.number()))
         }
         FieldType::Scalar(_) => match layout.kind {
-            Kind::F64 => Value::F64(0.0),
-            Kind::F32 => Value::F32(0.0),
-            Kind::I64 => Value::I64(0),
-            Kind::U64 => Value::U64(0),
-            Kind::U32 => Value::U32(0),
-            Kind::Bool => Value::Bool(false),
-            Kind::String => Value::String(""),
-            Kind::Bytes => Value::Bytes(b""),
-            Kind::I32 | Kind::Enum | Kind::Message => Value::I32(0),
+            ValueType::F64 => Value::F64(0.0),
+            ValueType::F32 => Value::F32(0.0),
+            ValueType::I64 => Value::I64(0),
+            ValueType::U64 => Value::U64(0),
+            ValueType::U32 => Value::U32(0),
+            ValueType::Bool => Value::Bool(false),
+            ValueType::String => Value::String(""),
+            ValueType::Bytes => Value::Bytes(b""),
+            ValueType::I32 | ValueType::Enum | ValueType::Message => Value::I32(0),
         },
     }
 }
@@ -242,39 +242,39 @@ impl<'m> ListRef<'m> {
         value_at(self.schema, self.layout, cell_at(self.layout.cell, &self.list, index))
     }
 
-    fn cells<T: Copy>(&self, kinds: &[Kind]) -> Option<&'m [T]> {
+    fn cells<T: Copy>(&self, kinds: &[ValueType]) -> Option<&'m [T]> {
         // SAFETY: lists of those kinds hold such values, for `'m`.
         kinds.contains(&self.layout.kind).then(|| unsafe { self.list.values() })
     }
 
     /// The doubles, if it is a list of them.
     pub fn as_f64s(&self) -> Option<&'m [f64]> {
-        self.cells(&[Kind::F64])
+        self.cells(&[ValueType::F64])
     }
 
     /// The floats, if it is a list of them.
     pub fn as_f32s(&self) -> Option<&'m [f32]> {
-        self.cells(&[Kind::F32])
+        self.cells(&[ValueType::F32])
     }
 
     /// The 64-bit integers, if it is a list of them.
     pub fn as_i64s(&self) -> Option<&'m [i64]> {
-        self.cells(&[Kind::I64])
+        self.cells(&[ValueType::I64])
     }
 
     /// The unsigned 64-bit integers, if it is a list of them.
     pub fn as_u64s(&self) -> Option<&'m [u64]> {
-        self.cells(&[Kind::U64])
+        self.cells(&[ValueType::U64])
     }
 
     /// The 32-bit integers or numbers of enums, if it is a list of them.
     pub fn as_i32s(&self) -> Option<&'m [i32]> {
-        self.cells(&[Kind::I32, Kind::Enum])
+        self.cells(&[ValueType::I32, ValueType::Enum])
     }
 
     /// The unsigned 32-bit integers, if it is a list of them.
     pub fn as_u32s(&self) -> Option<&'m [u32]> {
-        self.cells(&[Kind::U32])
+        self.cells(&[ValueType::U32])
     }
 }
 

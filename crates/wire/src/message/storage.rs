@@ -3,8 +3,8 @@
 use super::arena::Arena;
 use super::layout::Maps;
 use super::record::Record;
-use crate::flow::Flow;
 use crate::schema::{FieldId, MessageId, Schema};
+use crate::stop::SinkResult;
 
 /// A message that encloses the one being filled: its record, its type, and the field that holds the
 /// inner one.
@@ -55,7 +55,7 @@ pub trait Storage: sealed::Sealed {
     ///
     /// # Errors
     /// There is no memory.
-    fn end_of_entry(&mut self, field: FieldId, entry: Record, outer: Record) -> Flow;
+    fn end_of_entry(&mut self, field: FieldId, entry: Record, outer: Record) -> SinkResult;
 
     /// Appends the numbers of a packed list to the field of the record being filled, up to the
     /// first malformed or incomplete one; returns the number of bytes consumed. The rest goes

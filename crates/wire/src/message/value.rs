@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use super::layout::{FieldLayout, Kind, RecordLayout};
+use super::layout::{FieldLayout, RecordLayout, ValueType};
 use super::map::{Key, Map};
 use super::record::Record;
 use super::slots::List;
@@ -44,17 +44,17 @@ impl Value<'_> {
     /// Its name in messages to users.
     pub fn kind_name(&self) -> &'static str {
         match self {
-            Value::F64(_) => Kind::F64.name(),
-            Value::F32(_) => Kind::F32.name(),
-            Value::I64(_) => Kind::I64.name(),
-            Value::U64(_) => Kind::U64.name(),
-            Value::I32(_) => Kind::I32.name(),
-            Value::U32(_) => Kind::U32.name(),
-            Value::Bool(_) => Kind::Bool.name(),
-            Value::String(_) => Kind::String.name(),
-            Value::Bytes(_) => Kind::Bytes.name(),
-            Value::Enum(_) => Kind::Enum.name(),
-            Value::Message(_) => Kind::Message.name(),
+            Value::F64(_) => ValueType::F64.name(),
+            Value::F32(_) => ValueType::F32.name(),
+            Value::I64(_) => ValueType::I64.name(),
+            Value::U64(_) => ValueType::U64.name(),
+            Value::I32(_) => ValueType::I32.name(),
+            Value::U32(_) => ValueType::U32.name(),
+            Value::Bool(_) => ValueType::Bool.name(),
+            Value::String(_) => ValueType::String.name(),
+            Value::Bytes(_) => ValueType::Bytes.name(),
+            Value::Enum(_) => ValueType::Enum.name(),
+            Value::Message(_) => ValueType::Message.name(),
             Value::List(_) => "list",
             Value::Map(_) => "map",
         }
@@ -113,12 +113,12 @@ impl<'k> Value<'k> {
     /// The value as a key of a map; `None` if keys are of another type.
     pub(super) fn key(&self, layout: &FieldLayout) -> Option<Key<'k>> {
         Some(match (*self, layout.kind) {
-            (Value::I64(value), Kind::I64) => Key::Word(value as u64),
-            (Value::U64(value), Kind::U64) => Key::Word(value),
-            (Value::I32(value), Kind::I32) => Key::Word(u64::from(value as u32)),
-            (Value::U32(value), Kind::U32) => Key::Word(value.into()),
-            (Value::Bool(value), Kind::Bool) => Key::Word(value.into()),
-            (Value::String(value), Kind::String) => Key::Bytes(value.as_bytes()),
+            (Value::I64(value), ValueType::I64) => Key::Word(value as u64),
+            (Value::U64(value), ValueType::U64) => Key::Word(value),
+            (Value::I32(value), ValueType::I32) => Key::Word(u64::from(value as u32)),
+            (Value::U32(value), ValueType::U32) => Key::Word(value.into()),
+            (Value::Bool(value), ValueType::Bool) => Key::Word(value.into()),
+            (Value::String(value), ValueType::String) => Key::Bytes(value.as_bytes()),
             _ => return None,
         })
     }

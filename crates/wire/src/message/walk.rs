@@ -4,14 +4,14 @@
 //! input. Entries of maps come as messages, always with key and value. The walk keeps its own
 //! stack, so memory alone limits the nesting.
 
-use super::layout::{FieldLayout, Kind, Layouts, RecordLayout, Shape, cell_at};
+use super::layout::{FieldLayout, Layouts, RecordLayout, Shape, ValueType, cell_at};
 use super::map::{MapOrder, map_of, sorted_entries};
 use super::present::Present;
 use super::record::Record;
 use super::slots::{List, Slot, View};
 use super::value::MessageRef;
 use crate::schema::{FieldId, Schema};
-use crate::sink::{Flow, Sink};
+use crate::sink::{Sink, SinkResult};
 use crate::{utf8, varint};
 
 /// Records of one field that are still to be walked.
@@ -47,7 +47,7 @@ impl<'m> MessageRef<'m> {
     ///
     /// # Errors
     /// The sink stopped the walk.
-    pub fn walk<S: Sink<'m>>(&self, sink: &mut S) -> Flow {
+    pub fn walk<S: Sink<'m>>(&self, sink: &mut S) -> SinkResult {
         self.walk_ordered(MapOrder::Stored, sink)
     }
 
@@ -55,7 +55,7 @@ impl<'m> MessageRef<'m> {
     ///
     /// # Errors
     /// The sink stopped the walk.
-    pub fn walk_ordered<S: Sink<'m>>(&self, order: MapOrder, sink: &mut S) -> Flow {
+    pub fn walk_ordered<S: Sink<'m>>(&self, order: MapOrder, sink: &mut S) -> SinkResult {
         sink.start_message(self.layout.message)?;
         if let Some(record) = self.record {
             let layouts = self.schema.layouts();
@@ -80,7 +80,7 @@ struct Walk<'m, 'k, S> {
 }
 
 impl<'m, S: Sink<'m>> Walk<'m, '_, S> {
-    fn run(&mut self) -> Flow {
+    fn run(&mut self) -> SinkResult {
         'frame: while let Some(top) = self.frames.last_mut() {
             if let Some(record) = top.items.next() {
                 self.sink.start_sub(top.field)?;
@@ -124,7 +124,12 @@ fn items<'m>(schema: &Schema, order: MapOrder, field: &FieldLayout, slot: Slot) 
 
 /// Passes the values of a field without messages to the sink.
 #[inline]
-fn values<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, slot: Slot) -> Flow {
+fn values<'m, S: Sink<'m>>(
+    sink: &mut S,
+    id: FieldId,
+    field: &FieldLayout,
+    slot: Slot,
+) -> SinkResult {
     if field.shape == Shape::Single {
         return value(sink, id, field, slot);
     }
@@ -136,7 +141,7 @@ fn values<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, slot:
     Ok(())
 }
 
-fn unknown<'m, S: Sink<'m>>(record: Record, sink: &mut S) -> Flow {
+fn unknown<'m, S: Sink<'m>>(record: Record, sink: &mut S) -> SinkResult {
     for view in record.unknown() {
         // SAFETY: views live as long as the message.
         let raw = unsafe { view.bytes() };
@@ -147,27 +152,32 @@ fn unknown<'m, S: Sink<'m>>(record: Record, sink: &mut S) -> Flow {
 }
 
 #[inline]
-fn value<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, at: Slot) -> Flow {
+fn value<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, at: Slot) -> SinkResult {
     // SAFETY: a stored cell holds a value of its kind; views live for `'m`.
     unsafe {
         match field.kind {
-            Kind::F64 => sink.f64(id, at.cast().read()),
-            Kind::F32 => sink.f32(id, at.cast().read()),
-            Kind::I64 => sink.i64(id, at.cast().read()),
-            Kind::U64 => sink.u64(id, at.cast().read()),
-            Kind::I32 | Kind::Enum => sink.i32(id, at.cast().read()),
-            Kind::U32 => sink.u32(id, at.cast().read()),
-            Kind::Bool => sink.bool(id, at.read() != 0),
-            Kind::String => string(sink, id, field, at.cast::<View>().read().bytes()),
-            Kind::Bytes => bytes(sink, id, at.cast::<View>().read().bytes()),
+            ValueType::F64 => sink.f64(id, at.cast().read()),
+            ValueType::F32 => sink.f32(id, at.cast().read()),
+            ValueType::I64 => sink.i64(id, at.cast().read()),
+            ValueType::U64 => sink.u64(id, at.cast().read()),
+            ValueType::I32 | ValueType::Enum => sink.i32(id, at.cast().read()),
+            ValueType::U32 => sink.u32(id, at.cast().read()),
+            ValueType::Bool => sink.bool(id, at.read() != 0),
+            ValueType::String => string(sink, id, field, at.cast::<View>().read().bytes()),
+            ValueType::Bytes => bytes(sink, id, at.cast::<View>().read().bytes()),
             // Messages are walked by frames.
-            Kind::Message => Ok(()),
+            ValueType::Message => Ok(()),
         }
     }
 }
 
 #[inline]
-fn string<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, raw: &'m [u8]) -> Flow {
+fn string<'m, S: Sink<'m>>(
+    sink: &mut S,
+    id: FieldId,
+    field: &FieldLayout,
+    raw: &'m [u8],
+) -> SinkResult {
     let text = if field.utf8 {
         // SAFETY: strings stored into such a field have been checked.
         unsafe { std::str::from_utf8_unchecked(raw) }
@@ -178,7 +188,7 @@ fn string<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, raw: 
     sink.whole_string(id, text)
 }
 
-fn bytes<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, bytes: &'m [u8]) -> Flow {
+fn bytes<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, bytes: &'m [u8]) -> SinkResult {
     sink.start_bytes(id, bytes.len())?;
     sink.bytes(id, bytes)?;
     sink.end_bytes(id)

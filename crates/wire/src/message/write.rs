@@ -6,7 +6,7 @@ use super::access::{AccessError, FieldName, field, wrong_kind};
 use super::arena::Arena;
 use super::build::{Builder, Copies};
 use super::entry::CellValue;
-use super::layout::{Cell, FieldLayout, Kind, RecordLayout, Shape, cell_at};
+use super::layout::{Cell, FieldLayout, RecordLayout, Shape, ValueType, cell_at};
 use super::map::Map;
 use super::record::Record;
 use super::slots::{List, View};
@@ -126,7 +126,7 @@ impl<'m> MessageMut<'m> {
     pub fn into_message_mut(self, name: impl FieldName) -> Result<MessageMut<'m>, AccessError> {
         let (id, layout) = field(self.schema, self.layout.message, name)?;
         let (Shape::Single, Some(of)) = (layout.shape, layout.record) else {
-            return Err(wrong_kind(self.schema, id, layout, Kind::Message.name()));
+            return Err(wrong_kind(self.schema, id, layout, ValueType::Message.name()));
         };
         let of_layout = self.schema.layouts().record(of);
         let record = self.record.make_record(self.arena, self.layout, id.0, layout, of_layout);
@@ -250,21 +250,25 @@ fn pack(
     value: &Value<'_>,
 ) -> Result<CellValue, AccessError> {
     Ok(match (*value, layout.kind) {
-        (Value::F64(value), Kind::F64) => CellValue::Word64(value.to_bits()),
-        (Value::F32(value), Kind::F32) => CellValue::Word32(value.to_bits()),
-        (Value::I64(value), Kind::I64) => CellValue::Word64(value as u64),
-        (Value::U64(value), Kind::U64) => CellValue::Word64(value),
-        (Value::I32(value), Kind::I32) => CellValue::Word32(value as u32),
-        (Value::U32(value), Kind::U32) => CellValue::Word32(value),
-        (Value::Bool(value), Kind::Bool) => CellValue::Byte(value.into()),
-        (Value::Enum(number) | Value::I32(number), Kind::Enum) => {
+        (Value::F64(value), ValueType::F64) => CellValue::Word64(value.to_bits()),
+        (Value::F32(value), ValueType::F32) => CellValue::Word32(value.to_bits()),
+        (Value::I64(value), ValueType::I64) => CellValue::Word64(value as u64),
+        (Value::U64(value), ValueType::U64) => CellValue::Word64(value),
+        (Value::I32(value), ValueType::I32) => CellValue::Word32(value as u32),
+        (Value::U32(value), ValueType::U32) => CellValue::Word32(value),
+        (Value::Bool(value), ValueType::Bool) => CellValue::Byte(value.into()),
+        (Value::Enum(number) | Value::I32(number), ValueType::Enum) => {
             check_enum(schema, id, layout, number)?;
             CellValue::Word32(number as u32)
         }
-        (Value::String(value), Kind::String) => CellValue::View(copy(arena, value.as_bytes())?),
-        (Value::Bytes(value), Kind::Bytes) => CellValue::View(copy(arena, value)?),
-        (Value::Bytes(value), Kind::String) if !layout.utf8 => CellValue::View(copy(arena, value)?),
-        (Value::Message(value), Kind::Message) => {
+        (Value::String(value), ValueType::String) => {
+            CellValue::View(copy(arena, value.as_bytes())?)
+        }
+        (Value::Bytes(value), ValueType::Bytes) => CellValue::View(copy(arena, value)?),
+        (Value::Bytes(value), ValueType::String) if !layout.utf8 => {
+            CellValue::View(copy(arena, value)?)
+        }
+        (Value::Message(value), ValueType::Message) => {
             let Some(of) = layout.record else { unreachable!("it holds messages of some type") };
             check_type(schema, of, value)?;
             let record = Record::new(arena, schema.layouts().record(of));
@@ -490,7 +494,7 @@ impl MapMut<'_> {
         let (key_id, key_layout, value_id, value_layout) =
             self.schema.layouts().entry_fields(self.layout);
         let Some(of) = value_layout.record else {
-            return Err(wrong_kind(self.schema, value_id, value_layout, Kind::Message.name()));
+            return Err(wrong_kind(self.schema, value_id, value_layout, ValueType::Message.name()));
         };
         let key = key.into();
         let Some(found) = key.key(key_layout) else {

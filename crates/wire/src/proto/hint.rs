@@ -2,7 +2,7 @@
 
 use tidemill_diag::{self as diag, nearest};
 
-use super::lex::{Kind, lex};
+use super::lex::{TokenKind, lex};
 use super::{Files, wellknown};
 use crate::schema::FileId;
 
@@ -30,7 +30,7 @@ fn declares(text: &str, name: &str, last: &str) -> bool {
     }
     let tokens = lex(text, FileId::default(), &mut Vec::new());
     let word = |at: usize| {
-        let token = tokens.get(at).filter(|token| token.kind == Kind::Word)?;
+        let token = tokens.get(at).filter(|token| token.kind == TokenKind::Word)?;
         text.get(token.start as usize..token.end as usize)
     };
     let mut package = String::new();
@@ -38,7 +38,7 @@ fn declares(text: &str, name: &str, last: &str) -> bool {
         match word(at) {
             Some("package") if package.is_empty() => {
                 let rest =
-                    tokens[at + 1..].iter().take_while(|token| token.kind != Kind::Sign(b';'));
+                    tokens[at + 1..].iter().take_while(|token| token.kind != TokenKind::Sign(b';'));
                 package = rest
                     .filter_map(|token| text.get(token.start as usize..token.end as usize))
                     .collect();

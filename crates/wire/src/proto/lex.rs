@@ -8,7 +8,7 @@ use crate::schema::{FileId, uninterpreted::TextRange};
 
 /// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// Letters, digits, underscores.
     Word,
     /// Decimal, hexadecimal or octal.
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 /// A token and its position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) start: u32,
     pub(super) end: u32,
 }
@@ -86,8 +86,8 @@ struct Lexer<'a> {
     problems: &'a mut Vec<Problem>,
 }
 
-/// The tokens of a text, the last of which is [`Kind::End`]; anything else is reported and left
-/// out.
+/// The tokens of a text, the last of which is [`TokenKind::End`]; anything else is reported and
+/// left out.
 pub(super) fn lex(text: &str, file: FileId, problems: &mut Vec<Problem>) -> Vec<Token> {
     let mut tokens = Vec::with_capacity(text.len() / 5);
     lex_into(&mut tokens, text, file, problems);
@@ -102,7 +102,7 @@ pub(super) fn lex_into(
     problems: &mut Vec<Problem>,
 ) {
     tokens.clear();
-    let mut lexer = Lexer { cursor: Cursor::behind_mark(text), file, problems };
+    let mut lexer = Lexer { cursor: Cursor::after_byte_order_mark(text), file, problems };
     while let Some(first) = lexer.cursor.first() {
         let start = lexer.cursor.at();
         let kind = match class(first) {
@@ -112,12 +112,12 @@ pub(super) fn lex_into(
             }
             Class::Letter => {
                 lexer.cursor.skip_while(in_word);
-                Kind::Word
+                TokenKind::Word
             }
             Class::Digit if first != b'0' => lexer.decimal(),
             Class::Sign => {
                 lexer.cursor.skip(1);
-                Kind::Sign(first)
+                TokenKind::Sign(first)
             }
             _ => match lexer.other(first) {
                 Some(kind) => kind,
@@ -127,7 +127,7 @@ pub(super) fn lex_into(
         tokens.push(Token { kind, start: start as u32, end: lexer.cursor.at() as u32 });
     }
     let end = text.len() as u32;
-    tokens.push(Token { kind: Kind::End, start: end, end });
+    tokens.push(Token { kind: TokenKind::End, start: end, end });
 }
 
 impl Lexer<'_> {
@@ -160,7 +160,7 @@ impl Lexer<'_> {
 
     /// The token that begins with neither a letter nor a plain sign; `None` after a comment, and
     /// after an invalid character.
-    fn other(&mut self, first: u8) -> Option<Kind> {
+    fn other(&mut self, first: u8) -> Option<TokenKind> {
         let start = self.cursor.at();
         match first {
             b'/' if self.peek(1) == b'/' => {
@@ -176,7 +176,7 @@ impl Lexer<'_> {
             b'"' | b'\'' => Some(self.string(first)),
             b'.' | b'/' => {
                 self.cursor.skip(1);
-                Some(Kind::Sign(first))
+                Some(TokenKind::Sign(first))
             }
             _ => {
                 self.cursor.next_char();
@@ -188,20 +188,20 @@ impl Lexer<'_> {
 
     /// A number that does not begin with 0: mostly a field number of a few digits.
     #[inline]
-    fn decimal(&mut self) -> Kind {
+    fn decimal(&mut self) -> TokenKind {
         let before = self.cursor;
         self.cursor.skip_while(|b| b.is_ascii_digit());
         let next = self.peek(0);
         if !in_word(next) && next != b'.' {
-            return Kind::Integer;
+            return TokenKind::Integer;
         }
         self.cursor = before;
         self.number()
     }
 
-    fn number(&mut self) -> Kind {
+    fn number(&mut self) -> TokenKind {
         let start = self.cursor.at();
-        let mut kind = Kind::Integer;
+        let mut kind = TokenKind::Integer;
         if self.cursor.eat("0x") || self.cursor.eat("0X") {
             if self.cursor.take_while(|b| b.is_ascii_hexdigit()).is_empty() {
                 self.report_since(start, "hexadecimal digits are missing");
@@ -209,18 +209,18 @@ impl Lexer<'_> {
         } else {
             self.cursor.digits();
             if self.cursor.eat(".") {
-                kind = Kind::Float;
+                kind = TokenKind::Float;
                 self.cursor.digits();
             }
             if self.cursor.eat_one_of(b"eE") {
-                kind = Kind::Float;
+                kind = TokenKind::Float;
                 self.cursor.eat_one_of(b"+-");
                 if self.cursor.digits().is_empty() {
                     self.report_since(start, "the exponent has no digits");
                 }
             }
             let text = self.cursor.since(start);
-            if kind == Kind::Integer && text.starts_with('0') && text.contains(['8', '9']) {
+            if kind == TokenKind::Integer && text.starts_with('0') && text.contains(['8', '9']) {
                 let message = "a number that begins with 0 is octal: it has no 8 and no 9";
                 self.report_since(start, message);
             }
@@ -233,7 +233,7 @@ impl Lexer<'_> {
         kind
     }
 
-    fn string(&mut self, quote: u8) -> Kind {
+    fn string(&mut self, quote: u8) -> TokenKind {
         let start = self.cursor.at();
         self.cursor.skip(1);
         loop {
@@ -257,7 +257,7 @@ impl Lexer<'_> {
                 }
             }
         }
-        Kind::String
+        TokenKind::String
     }
 }
 
@@ -271,7 +271,7 @@ pub(super) fn integer(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> (Vec<Kind>, usize) {
+    fn kinds(text: &str) -> (Vec<TokenKind>, usize) {
         let mut problems = Vec::new();
         let tokens = lex(text, FileId::default(), &mut problems);
         (tokens.into_iter().map(|token| token.kind).collect(), problems.len())
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn tokens_have_kinds() {
-        use Kind::*;
+        use TokenKind::*;
         let (found, problems) = kinds("\u{feff}a_1 /* x */ 0x1F 1.e-5 .5 'it\\'s' // end\n=");
         assert_eq!(found, [Word, Integer, Float, Float, String, Sign(b'='), End]);
         assert_eq!(problems, 0);

@@ -6,7 +6,7 @@ use crate::decode::{Decoder, ErrorKind};
 use crate::inside::{Inside, Opened};
 use crate::json::{WriteProblem, message_of};
 use crate::merge::walk_merged;
-use crate::sink::Flow;
+use crate::sink::SinkResult;
 
 /// Writes the message inside an `Any`; false if it cannot, and then nothing is written.
 pub(super) fn expand(sink: &mut TextSink<'_, '_>, type_url: &[u8], value: &[u8]) -> bool {
@@ -39,7 +39,7 @@ pub(super) fn expand(sink: &mut TextSink<'_, '_>, type_url: &[u8], value: &[u8])
 }
 
 impl Opened for TextSink<'_, '_> {
-    fn close_opened(&mut self) -> Flow {
+    fn close_opened(&mut self) -> SinkResult {
         self.close_any()
     }
 }

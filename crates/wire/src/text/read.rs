@@ -10,7 +10,7 @@ use crate::json::{
     Cardinality, Fault, Mapping, MessageForm, ReadError, ValueForm, message_of, utf8,
 };
 use crate::schema::{EnumId, FieldId, FieldType, Label, MessageId};
-use crate::sink::{Flow, Sink};
+use crate::sink::{Sink, SinkResult};
 
 /// The options of reading text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,11 +53,11 @@ pub fn read<'a, S: Sink<'a>>(
 ) -> Result<(), ReadError> {
     let lexer = Lexer::new(utf8(text)?, arena);
     let depth = options.depth_max;
-    let mut reader = Reader { mapping, lexer, options, sink, depth, seen: Vec::new() };
+    let mut reader = TextReader { mapping, lexer, options, sink, depth, seen: Vec::new() };
     reader.whole(message).map_err(|fault| fault.explain(text))
 }
 
-struct Reader<'r, 'a, S> {
+struct TextReader<'r, 'a, S> {
     mapping: &'r Mapping<'r>,
     lexer: Lexer<'a>,
     options: TextReadOptions,
@@ -76,7 +76,7 @@ enum Name<'a> {
     Reserved,
 }
 
-impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
+impl<'a, S: Sink<'a>> TextReader<'_, 'a, S> {
     fn whole(&mut self, message: MessageId) -> Lex {
         let flow = self.sink.start_message(message);
         self.proceed(flow)?;
@@ -85,7 +85,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         self.proceed(flow)
     }
 
-    fn proceed(&self, flow: Flow) -> Lex {
+    fn proceed(&self, flow: SinkResult) -> Lex {
         flow.map_err(|_| Fault::stopped(self.lexer.at()))
     }
 
@@ -233,7 +233,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         let mut sink = BinarySink::new(schema);
         let (options, depth) = (self.options, self.depth);
         let lexer = self.lexer;
-        let mut reader = Reader {
+        let mut reader = TextReader {
             mapping: self.mapping,
             lexer,
             options,

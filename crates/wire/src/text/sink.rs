@@ -3,9 +3,9 @@
 
 use super::names::group_name;
 use crate::escape;
-use crate::flow::{Flow, Stop};
 use crate::json::{Cardinality, FieldMap, Mapping, MessageForm, WriteProblem};
 use crate::schema::{FieldId, MessageId};
+use crate::stop::{SinkResult, Stop};
 
 /// The options of printing text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -155,7 +155,7 @@ impl<'m, 's> TextSink<'m, 's> {
     }
 
     /// Records a field; one that is no list may occur only once.
-    pub(super) fn note(&mut self, map: &FieldMap) -> Flow {
+    pub(super) fn note(&mut self, map: &FieldMap) -> SinkResult {
         if map.list == Cardinality::Single {
             let word = self.here.seen + (map.seen / 64) as usize;
             let bit = 1 << (map.seen % 64);
@@ -181,7 +181,7 @@ impl<'m, 's> TextSink<'m, 's> {
     }
 
     /// Records a field, and writes its name.
-    pub(super) fn begin(&mut self, field: FieldId) -> Flow {
+    pub(super) fn begin(&mut self, field: FieldId) -> SinkResult {
         let mapping = self.mapping;
         let map = mapping.field(field);
         self.note(map)?;
@@ -196,7 +196,11 @@ impl<'m, 's> TextSink<'m, 's> {
         Ok(())
     }
 
-    pub(super) fn scalar(&mut self, field: FieldId, write: impl FnOnce(&mut Vec<u8>)) -> Flow {
+    pub(super) fn scalar(
+        &mut self,
+        field: FieldId,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> SinkResult {
         self.begin(field)?;
         self.out.extend_from_slice(b": ");
         write(&mut self.out);

@@ -4,12 +4,12 @@
 use super::sink::{PrintUnknown, TextSink};
 use super::{any, literal, unknown};
 use crate::escape;
-use crate::flow::{Flow, Stop};
 use crate::json::print;
 use crate::json::{EnumName, MessageForm, ValueForm};
 use crate::schema::raw::put_varint;
 use crate::schema::{FieldId, MessageId};
 use crate::sink::Sink;
+use crate::stop::{SinkResult, Stop};
 
 impl TextSink<'_, '_> {
     fn close(&mut self) {
@@ -27,7 +27,7 @@ impl TextSink<'_, '_> {
     }
 
     /// Closes the message inside an `Any`.
-    pub(super) fn close_any(&mut self) -> Flow {
+    pub(super) fn close_any(&mut self) -> SinkResult {
         self.close();
         self.here = self.frames.pop().ok_or(Stop)?;
         self.close_brace();
@@ -37,7 +37,7 @@ impl TextSink<'_, '_> {
 }
 
 impl<'a> Sink<'a> for TextSink<'_, '_> {
-    fn start_message(&mut self, message: MessageId) -> Flow {
+    fn start_message(&mut self, message: MessageId) -> SinkResult {
         self.frames.clear();
         self.seen.clear();
         self.anys.clear();
@@ -47,12 +47,12 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         Ok(())
     }
 
-    fn end_message(&mut self, _: MessageId) -> Flow {
+    fn end_message(&mut self, _: MessageId) -> SinkResult {
         self.close();
         Ok(())
     }
 
-    fn start_sub(&mut self, field: FieldId) -> Flow {
+    fn start_sub(&mut self, field: FieldId) -> SinkResult {
         self.begin(field)?;
         self.open_brace();
         let ValueForm::Message(message) = self.mapping.field(field).kind else { return Err(Stop) };
@@ -61,7 +61,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         Ok(())
     }
 
-    fn end_sub(&mut self, _: FieldId) -> Flow {
+    fn end_sub(&mut self, _: FieldId) -> SinkResult {
         self.close();
         self.here = self.frames.pop().ok_or(Stop)?;
         self.close_brace();
@@ -69,21 +69,21 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         Ok(())
     }
 
-    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+    fn i64(&mut self, field: FieldId, value: i64) -> SinkResult {
         if value == 0 && self.is_absent(field)? {
             return Ok(());
         }
         self.scalar(field, |out| print::integer(out, value))
     }
 
-    fn u64(&mut self, field: FieldId, value: u64) -> Flow {
+    fn u64(&mut self, field: FieldId, value: u64) -> SinkResult {
         if value == 0 && self.is_absent(field)? {
             return Ok(());
         }
         self.scalar(field, |out| print::integer(out, value))
     }
 
-    fn i32(&mut self, field: FieldId, value: i32) -> Flow {
+    fn i32(&mut self, field: FieldId, value: i32) -> SinkResult {
         if value == 0 && self.is_absent(field)? {
             return Ok(());
         }
@@ -102,14 +102,14 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         })
     }
 
-    fn u32(&mut self, field: FieldId, value: u32) -> Flow {
+    fn u32(&mut self, field: FieldId, value: u32) -> SinkResult {
         if value == 0 && self.is_absent(field)? {
             return Ok(());
         }
         self.scalar(field, |out| print::integer(out, value))
     }
 
-    fn f64(&mut self, field: FieldId, value: f64) -> Flow {
+    fn f64(&mut self, field: FieldId, value: f64) -> SinkResult {
         // Minus zero is present.
         if value.to_bits() == 0 && self.is_absent(field)? {
             return Ok(());
@@ -117,14 +117,14 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         self.scalar(field, |out| literal::double(out, value))
     }
 
-    fn f32(&mut self, field: FieldId, value: f32) -> Flow {
+    fn f32(&mut self, field: FieldId, value: f32) -> SinkResult {
         if value.to_bits() == 0 && self.is_absent(field)? {
             return Ok(());
         }
         self.scalar(field, |out| literal::float(out, value))
     }
 
-    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+    fn bool(&mut self, field: FieldId, value: bool) -> SinkResult {
         if !value && self.is_absent(field)? {
             return Ok(());
         }
@@ -132,7 +132,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         self.scalar(field, |out| out.extend_from_slice(text))
     }
 
-    fn start_string(&mut self, field: FieldId, length: usize) -> Flow {
+    fn start_string(&mut self, field: FieldId, length: usize) -> SinkResult {
         match self.anys.last_mut() {
             Some(any) if self.here.shape == MessageForm::Any => any.0.clear(),
             _ => {
@@ -147,7 +147,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         Ok(())
     }
 
-    fn string(&mut self, _: FieldId, piece: &'a str) -> Flow {
+    fn string(&mut self, _: FieldId, piece: &'a str) -> SinkResult {
         match self.anys.last_mut() {
             Some(any) if self.here.shape == MessageForm::Any => {
                 any.0.extend_from_slice(piece.as_bytes());
@@ -157,7 +157,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         Ok(())
     }
 
-    fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+    fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> SinkResult {
         match std::str::from_utf8(piece) {
             Ok(text) => self.string(field, text),
             Err(_) => {
@@ -167,7 +167,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         }
     }
 
-    fn end_string(&mut self, _: FieldId) -> Flow {
+    fn end_string(&mut self, _: FieldId) -> SinkResult {
         if self.here.shape != MessageForm::Any && !self.absent {
             self.out.push(b'"');
             self.end_line();
@@ -175,7 +175,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         Ok(())
     }
 
-    fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
+    fn start_bytes(&mut self, field: FieldId, length: usize) -> SinkResult {
         match self.anys.last_mut() {
             Some(any) if self.here.shape == MessageForm::Any => any.1.clear(),
             _ => {
@@ -190,7 +190,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         Ok(())
     }
 
-    fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
+    fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> SinkResult {
         match self.anys.last_mut() {
             Some(any) if self.here.shape == MessageForm::Any => any.1.extend_from_slice(piece),
             _ => escape::escape_bytes(&mut self.out, piece),
@@ -198,18 +198,18 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         Ok(())
     }
 
-    fn end_bytes(&mut self, field: FieldId) -> Flow {
+    fn end_bytes(&mut self, field: FieldId) -> SinkResult {
         self.end_string(field)
     }
 
-    fn unknown(&mut self, _: u32, raw: &'a [u8]) -> Flow {
+    fn unknown(&mut self, _: u32, raw: &'a [u8]) -> SinkResult {
         if self.options.unknown == PrintUnknown::Print {
             unknown::write(self, raw);
         }
         Ok(())
     }
 
-    fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
+    fn unknown_element(&mut self, number: u32, value: u64) -> SinkResult {
         let mut raw = Vec::new();
         put_varint(&mut raw, number, value);
         if self.options.unknown == PrintUnknown::Print {

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use tidemill_stdx::rng::Rng;
-use tidemill_wire::message::{Kind, MessageMut, Shape};
+use tidemill_wire::message::{MessageMut, Shape, ValueType};
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{FieldId, MessageId, Schema, Value};
 
@@ -167,11 +167,11 @@ pub fn fill(rng: &mut Rng, schema: &Schema, mut message: MessageMut<'_>, depth: 
     let chance = if ids.len() > 30 { 0.2 } else { 0.6 };
     for id in ids {
         let layout = *schema.layouts().field(id);
-        if !rng.chance(chance) || (layout.kind == Kind::Message && depth == 0) {
+        if !rng.chance(chance) || (layout.kind == ValueType::Message && depth == 0) {
             continue;
         }
         match layout.shape {
-            Shape::Single if layout.kind == Kind::Message => {
+            Shape::Single if layout.kind == ValueType::Message => {
                 let inner = message.message_mut(id).unwrap();
                 fill(rng, schema, inner, depth - 1);
             }
@@ -179,7 +179,7 @@ pub fn fill(rng: &mut Rng, schema: &Schema, mut message: MessageMut<'_>, depth: 
             Shape::List => {
                 let mut list = message.list_mut(id).unwrap();
                 for _ in 0..list_len(rng, layout.kind) {
-                    if layout.kind == Kind::Message {
+                    if layout.kind == ValueType::Message {
                         fill(rng, schema, list.push_message().unwrap(), depth - 1);
                     } else {
                         with_value(rng, schema, id, |value| list.push(value).unwrap());
@@ -194,9 +194,9 @@ pub fn fill(rng: &mut Rng, schema: &Schema, mut message: MessageMut<'_>, depth: 
     }
 }
 
-fn list_len(rng: &mut Rng, kind: Kind) -> usize {
+fn list_len(rng: &mut Rng, kind: ValueType) -> usize {
     match kind {
-        Kind::Message => below(rng, 4),
+        ValueType::Message => below(rng, 4),
         _ if rng.chance(0.1) => below(rng, 200),
         _ => below(rng, 6),
     }
@@ -216,7 +216,7 @@ fn fill_map(
     for _ in 0..entries {
         with_value(rng, schema, key, |key| {
             let mut rng = Rng::new(rng_word(&key));
-            if schema.layouts().field(value).kind == Kind::Message {
+            if schema.layouts().field(value).kind == ValueType::Message {
                 fill(&mut rng, schema, map.message_mut(key).unwrap(), depth.saturating_sub(2));
             } else {
                 with_value(&mut rng, schema, value, |value| map.insert(key, value).unwrap());
@@ -249,17 +249,17 @@ pub fn with_value<R>(
     let text: String =
         (0..length).map(|_| *rng.pick(&['a', 'b', 'ä', '€', '😀', '\0']).unwrap()).collect();
     let value = match layout.kind {
-        Kind::F64 => Value::F64(f64::from_bits(word)),
-        Kind::F32 => Value::F32(f32::from_bits(word as u32)),
-        Kind::I64 => Value::I64(word as i64),
-        Kind::U64 => Value::U64(word),
-        Kind::I32 => Value::I32(word as i32),
-        Kind::U32 => Value::U32(word as u32),
-        Kind::Bool => Value::Bool(word & 1 == 1),
-        Kind::String => Value::String(&text),
-        Kind::Bytes => Value::Bytes(text.as_bytes()),
-        Kind::Enum => Value::Enum([0, 1, -3, 70_000][word as usize & 3]),
-        Kind::Message => panic!("messages are filled"),
+        ValueType::F64 => Value::F64(f64::from_bits(word)),
+        ValueType::F32 => Value::F32(f32::from_bits(word as u32)),
+        ValueType::I64 => Value::I64(word as i64),
+        ValueType::U64 => Value::U64(word),
+        ValueType::I32 => Value::I32(word as i32),
+        ValueType::U32 => Value::U32(word as u32),
+        ValueType::Bool => Value::Bool(word & 1 == 1),
+        ValueType::String => Value::String(&text),
+        ValueType::Bytes => Value::Bytes(text.as_bytes()),
+        ValueType::Enum => Value::Enum([0, 1, -3, 70_000][word as usize & 3]),
+        ValueType::Message => panic!("messages are filled"),
     };
     use_it(value)
 }

@@ -127,12 +127,12 @@ fn read_bytes(line: &str, bytes: &mut Vec<u8>) -> Result<(), String> {
             rest = read_text(text, bytes)?.trim_start();
             continue;
         }
-        let (word, behind) = rest.split_once(' ').unwrap_or((rest, ""));
+        let (word, tail) = rest.split_once(' ').unwrap_or((rest, ""));
         let (word, times) = word.split_once('*').unwrap_or((word, "1"));
         let byte = u8::from_str_radix(word, 16).map_err(|_| format!("`{word}` is no byte"))?;
         let times = times.parse::<u16>().map_err(|_| format!("`{times}` is no number"))?;
         bytes.extend(std::iter::repeat_n(byte, usize::from(times)));
-        rest = behind.trim_start();
+        rest = tail.trim_start();
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::decode::{DEPTH_MAX, Listing, Native, Strings};
 use tidemill_wire::{
-    DecodeError, Decoder, ErrorKind, FieldId, Flow, Message, MessageId, Schema, Sink, Tables, Wants,
+    DecodeError, Decoder, ErrorKind, FieldId, Message, MessageId, Schema, Sink, SinkResult, Tables,
+    Wants,
 };
 
 use super::case::Head;
@@ -152,7 +153,7 @@ struct ByEvents<B>(B);
 
 macro_rules! forward {
     ($($name:ident($($argument:ident: $ty:ty),*);)+) => {
-        $(fn $name(&mut self, $($argument: $ty),*) -> Flow {
+        $(fn $name(&mut self, $($argument: $ty),*) -> SinkResult {
             self.0.$name($($argument),*)
         })+
     };

@@ -7,18 +7,18 @@
 use std::fmt::Write;
 
 use tidemill_wire::proto::{Texts, compile};
-use tidemill_wire::{Decoder, FieldId, Flow, Native, Sink, Tables, Wants};
+use tidemill_wire::{Decoder, FieldId, Native, Sink, SinkResult, Tables, Wants};
 
 #[derive(Default)]
 struct Count(u64);
 
 impl<'a> Sink<'a> for Count {
-    fn i32(&mut self, _: FieldId, value: i32) -> Flow {
+    fn i32(&mut self, _: FieldId, value: i32) -> SinkResult {
         self.0 += value as u64;
         Ok(())
     }
 
-    fn string(&mut self, _: FieldId, piece: &'a str) -> Flow {
+    fn string(&mut self, _: FieldId, piece: &'a str) -> SinkResult {
         self.0 += piece.len() as u64;
         Ok(())
     }

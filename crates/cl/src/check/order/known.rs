@@ -20,7 +20,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Nothing is known of so many parties.
+    /// Nothing is known of that many parties.
     pub(super) fn nothing(count: usize) -> Facts {
         let empty: Rc<Block> = Rc::new(vec![None; BLOCK.min(count)]);
         Facts { blocks: vec![empty; count.div_ceil(BLOCK)] }

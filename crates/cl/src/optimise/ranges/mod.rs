@@ -20,7 +20,7 @@ mod state;
 
 use bound::{Bound, Limit};
 use range::{ELEMENTS_MAX, Range, arithmetic};
-use state::State;
+use state::Facts;
 
 use crate::ir::graph::Graph;
 use crate::ir::liveness::Liveness;
@@ -55,7 +55,7 @@ struct Analysis<'a> {
     vectors: IdSet<Register>,
     /// By the head of a loop: what is assigned in it.
     assigned: Map<BlockId, IdSet<Register>>,
-    entries: IdVec<BlockId, Option<State>>,
+    entries: IdVec<BlockId, Option<Facts>>,
 }
 
 /// An element of a view whose place in the array could be tested earlier.
@@ -127,7 +127,7 @@ fn unchecked(operator: Binary) -> Option<Binary> {
 }
 
 /// Upper bounds of the indices of an element, if none is below 0.
-fn most(state: &State, instruction: &Instruction) -> Option<Vec<Most>> {
+fn most(state: &Facts, instruction: &Instruction) -> Option<Vec<Most>> {
     let Instruction::ViewElement { indices, checked: true, .. } = instruction else { return None };
     let most = |index: &Register| {
         let Range { low: 0.., high } = state.range(*index) else { return None };
@@ -165,7 +165,7 @@ impl<'a> Analysis<'a> {
     fn solve(&mut self, graph: &Graph) -> bool {
         let order = graph.order().to_vec();
         let Some(&first) = order.first() else { return false };
-        self.entries[first] = Some(State::default());
+        self.entries[first] = Some(Facts::default());
         let mut changed = true;
         let mut round = 0;
         while changed {
@@ -199,7 +199,7 @@ impl<'a> Analysis<'a> {
 
     /// The state at the start of a block, from those at the ends of its predecessors. What a loop
     /// does not assign has at its head the value from before it.
-    fn entry(&self, graph: &Graph, block: BlockId) -> Option<State> {
+    fn entry(&self, graph: &Graph, block: BlockId) -> Option<Facts> {
         let (mut entry, mut outside) = (None, None);
         for &before in graph.predecessors(block) {
             let Some(mut state) = self.end(before, block) else { continue };
@@ -218,7 +218,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// What holds on the way from one block to another; none if that is never taken.
-    fn end(&self, block: BlockId, target: BlockId) -> Option<State> {
+    fn end(&self, block: BlockId, target: BlockId) -> Option<Facts> {
         let mut state = self.entries[block].clone()?;
         let instructions = &self.function.blocks[block].instructions;
         for (instruction, _) in instructions {
@@ -246,7 +246,7 @@ impl<'a> Analysis<'a> {
         self.function.registers[register] == Type::Integer
     }
 
-    fn assume(&self, state: &mut State, comparison: Comparison) -> Option<()> {
+    fn assume(&self, state: &mut Facts, comparison: Comparison) -> Option<()> {
         let Comparison { operator, a, b } = comparison;
         if !self.is_integer(a) || a == b {
             return Some(());
@@ -280,7 +280,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// The instruction without check, if it needs none.
-    fn unchecked(&self, state: &State, instruction: &Instruction) -> Option<Instruction> {
+    fn unchecked(&self, state: &Facts, instruction: &Instruction) -> Option<Instruction> {
         match instruction {
             Instruction::Binary { to, operator, a, b } => {
                 let (x, y) = (state.range(*a), state.range(*b));
@@ -310,7 +310,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// Continues after the instruction.
-    fn pass(&self, state: &mut State, instruction: &Instruction) {
+    fn pass(&self, state: &mut Facts, instruction: &Instruction) {
         let result = match instruction {
             Instruction::Constant { value: Constant::Integer(value), .. } => Range::of(*value),
             Instruction::Copy { from, .. } => state.range(*from),
@@ -362,14 +362,14 @@ impl<'a> Analysis<'a> {
 }
 
 /// `a <= b + by`.
-fn bound(state: &mut State, a: Register, b: Register, by: i64) {
+fn bound(state: &mut Facts, a: Register, b: Register, by: i64) {
     for it in state.bounds(b).into_iter().filter_map(|it| it.raised(by)) {
         state.bound(a, it);
     }
 }
 
 /// Upper bounds of the one result of the instruction, in the state before it.
-fn bounds_of_result(state: &State, instruction: &Instruction) -> Vec<Bound> {
+fn bounds_of_result(state: &Facts, instruction: &Instruction) -> Vec<Bound> {
     let raised = |register: Register, by: i64| -> Vec<Bound> {
         state.bounds(register).into_iter().filter_map(|it| it.raised(by)).collect()
     };
@@ -396,7 +396,7 @@ fn bounds_of_result(state: &State, instruction: &Instruction) -> Vec<Bound> {
 }
 
 /// What holds where either does.
-fn joined(all: Option<State>, state: &State) -> State {
+fn joined(all: Option<Facts>, state: &Facts) -> Facts {
     match all {
         Some(mut all) => {
             all.join(state);

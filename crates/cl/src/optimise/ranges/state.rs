@@ -15,12 +15,12 @@ const BOUNDED_MAX: usize = 256;
 ///
 /// A REAL register has a range if it has an INTEGER of that range, converted.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct State {
+pub(super) struct Facts {
     ranges: Map<Register, Range>,
     bounds: Map<Register, Bounds>,
 }
 
-impl State {
+impl Facts {
     /// The range of a register, from that of its bounds too.
     pub(super) fn range(&self, register: Register) -> Range {
         let range = self.own_range(register);
@@ -95,7 +95,7 @@ impl State {
     }
 
     /// What holds where either does.
-    pub(super) fn join(&mut self, other: &State) {
+    pub(super) fn join(&mut self, other: &Facts) {
         self.ranges.retain(|register, range| {
             *range = range.union(other.own_range(*register));
             *range != Range::ALL
@@ -108,7 +108,7 @@ impl State {
     }
 
     /// At the head of a loop: what it does not assign is what it was before the loop.
-    pub(super) fn restore(&mut self, outside: State, assigned: &IdSet<Register>) {
+    pub(super) fn restore(&mut self, outside: Facts, assigned: &IdSet<Register>) {
         self.ranges.retain(|register, _| assigned.contains(*register));
         let ranges = outside.ranges.into_iter();
         self.ranges.extend(ranges.filter(|(register, _)| !assigned.contains(*register)));
@@ -122,7 +122,7 @@ impl State {
     }
 
     /// Extends what has grown since to an end, so that the iteration terminates.
-    pub(super) fn widen(&mut self, before: &State) {
+    pub(super) fn widen(&mut self, before: &Facts) {
         self.ranges.retain(|register, range| {
             let Some(old) = before.ranges.get(register) else { return false };
             *range = range.union(*old).widened(*old);

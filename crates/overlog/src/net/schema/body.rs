@@ -4,12 +4,12 @@
 //! column's type does not fit: such a tuple is sent by name and columns.
 
 use tidemill_relation::{SeqBuilder, Value};
-use tidemill_wire::{DecodeError, Decoder, FieldId, Flow, Sink, Writer, encode};
+use tidemill_wire::{DecodeError, Decoder, FieldId, Sink, SinkResult, Writer, encode};
 
 use super::{Column, ColumnType, ProgramSchema, Relation};
 use crate::net::plain;
 use crate::net::protocol::ValueFields;
-use crate::net::values::{self, Reader, Slot};
+use crate::net::values::{self, Slot, ValueReader};
 
 /// Why a body was refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,7 +85,7 @@ impl ProgramSchema {
             columns,
             first: columns.first().map_or(0, |column| column.field.index()),
             slots: columns.iter().map(|_| Slot::Plain(Value::Null)).collect(),
-            reader: Reader::new(&self.fields.value),
+            reader: ValueReader::new(&self.fields.value),
             column: None,
         };
         Decoder::new(&self.schema)
@@ -121,13 +121,13 @@ struct BodySink<'f, 'a> {
     /// The index of the first column's field; the others follow it.
     first: usize,
     slots: Vec<Slot<'a>>,
-    reader: Reader<'f, 'a>,
+    reader: ValueReader<'f, 'a>,
     /// The column whose `Value` is being read.
     column: Option<usize>,
 }
 
 impl<'a> BodySink<'_, 'a> {
-    fn set(&mut self, field: FieldId, value: Value<'a>) -> Flow {
+    fn set(&mut self, field: FieldId, value: Value<'a>) -> SinkResult {
         self.slots[field.index() - self.first] = Slot::Plain(value);
         Ok(())
     }
@@ -138,7 +138,7 @@ impl<'a> BodySink<'_, 'a> {
 }
 
 impl<'a> Sink<'a> for BodySink<'_, 'a> {
-    fn start_sub(&mut self, field: FieldId) -> Flow {
+    fn start_sub(&mut self, field: FieldId) -> SinkResult {
         if self.column.is_some() {
             return self.reader.start_sub(field);
         }
@@ -150,7 +150,7 @@ impl<'a> Sink<'a> for BodySink<'_, 'a> {
         Ok(())
     }
 
-    fn end_sub(&mut self, field: FieldId) -> Flow {
+    fn end_sub(&mut self, field: FieldId) -> SinkResult {
         match self.column {
             Some(column) if self.columns[column].field == field => {
                 self.slots[column] = self.reader.finish();
@@ -161,7 +161,7 @@ impl<'a> Sink<'a> for BodySink<'_, 'a> {
         }
     }
 
-    fn i64(&mut self, field: FieldId, value: i64) -> Flow {
+    fn i64(&mut self, field: FieldId, value: i64) -> SinkResult {
         if self.column.is_some() {
             return self.reader.i64(field, value);
         }
@@ -173,28 +173,28 @@ impl<'a> Sink<'a> for BodySink<'_, 'a> {
         self.set(field, value)
     }
 
-    fn f64(&mut self, field: FieldId, value: f64) -> Flow {
+    fn f64(&mut self, field: FieldId, value: f64) -> SinkResult {
         match self.column {
             Some(_) => self.reader.f64(value),
             None => self.set(field, Value::Double(value)),
         }
     }
 
-    fn bool(&mut self, field: FieldId, value: bool) -> Flow {
+    fn bool(&mut self, field: FieldId, value: bool) -> SinkResult {
         match self.column {
             Some(_) => self.reader.bool(field, value),
             None => self.set(field, Value::Bool(value)),
         }
     }
 
-    fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {
+    fn string(&mut self, field: FieldId, piece: &'a str) -> SinkResult {
         match self.column {
             Some(_) => self.reader.string(piece),
             None => self.set(field, Value::Str(piece)),
         }
     }
 
-    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
+    fn bytes(&mut self, field: FieldId, piece: &'a [u8]) -> SinkResult {
         if self.column.is_some() {
             return self.reader.bytes(field, piece);
         }

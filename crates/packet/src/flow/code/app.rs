@@ -10,8 +10,8 @@ use tidemill_diag::Diagnostic;
 use super::ast::{Definition, KeyDef, PortDef};
 use super::lower::{KEY_TYPES, lower, number_of};
 use crate::app::{
-    App, BadValue, Config, ConfigError, Count, Declaration, Declared, Default, Fault, Flow,
-    Instance, Io, Key, Mac, Port, Reconfigured, Setting, Settings, Start, Value,
+    App, BadValue, Config, ConfigError, Count, Declaration, Declared, Default, Fault, Instance, Io,
+    Key, Mac, Pacing, Port, Reconfigured, Setting, Settings, Start, Value,
 };
 use crate::kernel::Running;
 use crate::kernel::table::spec::TableSpec;
@@ -180,7 +180,7 @@ fn declaration(definition: &'static Definition) -> Declaration {
         name: &port.name.text,
         about: "",
         direction: port.direction,
-        flow: Flow::Either,
+        pacing: Pacing::Either,
         count: if port.is_optional { Count::Optional } else { Count::One },
     };
     let keys: Vec<Key> = definition.keys.iter().map(key).collect();

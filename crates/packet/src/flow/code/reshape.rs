@@ -61,10 +61,10 @@ impl Lower<'_> {
             let next = base.plus(self.bytes_of(header));
             let follows = headers.get(at + 1).map(|&next| self.link_of(header, next));
             if follows == Some(None) {
-                let (before, behind) = (&words[at].text, &words[at + 1]);
-                let message = format!("`{}` does not follow `{before}`", behind.text);
+                let (before, following) = (&words[at].text, &words[at + 1]);
+                let message = format!("`{}` does not follow `{before}`", following.text);
                 let help = "declare what follows by which field";
-                return self.error("bad-header", behind.span, message, help);
+                return self.error("bad-header", following.span, message, help);
             }
             self.fill(header, base, follows.flatten().flatten());
             let present = Present { next: Some(next), covered_by, ..Present::new(header, base) };

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-use tidemill_apps::capture::{Format, Writer};
+use tidemill_apps::capture::{CaptureWriter, Format};
 use tidemill_relation::Value;
 
 use super::column::{Column, Existing, WriteError};
@@ -36,7 +36,7 @@ pub(super) struct Open {
 
 enum Records {
     Lines(FileForm, Buffered, Vec<u8>),
-    Frames(Buffered, Box<Writer<Vec<u8>>>),
+    Frames(Buffered, Box<CaptureWriter<Vec<u8>>>),
     Rows(Box<Rows>),
 }
 
@@ -164,7 +164,7 @@ impl Records {
                 Records::Lines(form, buffered(file), head)
             }
             FileForm::Pcap => {
-                let writer = Writer::new(Vec::new(), Format::Pcap)?;
+                let writer = CaptureWriter::new(Vec::new(), Format::Pcap)?;
                 Records::Frames(buffered(file), Box::new(writer))
             }
             FileForm::Parquet => Records::Rows(Box::new(Rows::new(file, columns)?)),

@@ -13,7 +13,7 @@ use std::fs::File;
 
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::{Type, TypeSet, Value};
-use tidemill_wire_arrow::{Cell, Kind, RowError, RowFile};
+use tidemill_wire_arrow::{Cell, ColumnType, RowError, RowFile};
 
 use super::column::{Column, WriteError};
 
@@ -26,7 +26,7 @@ pub(super) struct Rows {
 /// How a column is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    Plain(Kind),
+    Plain(ColumnType),
     /// Integers or doubles, as doubles.
     Number,
     /// 20 bytes.
@@ -44,12 +44,12 @@ impl Rows {
         let forms: Vec<Form> = columns.iter().map(|column| form(column.types)).collect();
         let kind = |form: &Form| match form {
             Form::Plain(kind) => *kind,
-            Form::Number => Kind::Double,
-            Form::Id => Kind::Fixed(ID_BYTES),
-            Form::Json => Kind::Text,
+            Form::Number => ColumnType::Double,
+            Form::Id => ColumnType::Fixed(ID_BYTES),
+            Form::Json => ColumnType::Text,
         };
         let names = columns.iter().map(|column| column.name.clone());
-        let columns: Vec<(String, Kind)> = names.zip(forms.iter().map(kind)).collect();
+        let columns: Vec<(String, ColumnType)> = names.zip(forms.iter().map(kind)).collect();
         Ok(Rows { file: RowFile::new(file, &columns).map_err(write_error)?, forms })
     }
 
@@ -87,12 +87,12 @@ fn form(types: TypeSet) -> Form {
         return Form::Number;
     }
     match types.single() {
-        Some(Type::Int | Type::Interval) => Form::Plain(Kind::Integer),
-        Some(Type::Double) => Form::Plain(Kind::Double),
-        Some(Type::Bool) => Form::Plain(Kind::Boolean),
-        Some(Type::Str) => Form::Plain(Kind::Text),
-        Some(Type::Bytes) => Form::Plain(Kind::Bytes),
-        Some(Type::Time) => Form::Plain(Kind::Time),
+        Some(Type::Int | Type::Interval) => Form::Plain(ColumnType::Integer),
+        Some(Type::Double) => Form::Plain(ColumnType::Double),
+        Some(Type::Bool) => Form::Plain(ColumnType::Boolean),
+        Some(Type::Str) => Form::Plain(ColumnType::Text),
+        Some(Type::Bytes) => Form::Plain(ColumnType::Bytes),
+        Some(Type::Time) => Form::Plain(ColumnType::Time),
         Some(Type::Id) => Form::Id,
         _ => Form::Json,
     }

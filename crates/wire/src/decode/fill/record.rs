@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use super::super::state::State;
+use super::super::state::DecodeState;
 use super::super::tables::Tables;
 use crate::message::record::Record;
 use crate::message::storage::{Outside, Storage};
@@ -19,7 +19,7 @@ pub(in crate::decode) fn record_at(address: usize) -> Record {
 /// Writes the records of a storage into the frames; returns the innermost one. `None` where the
 /// storage is not in a message of these tables: its records have other types.
 pub(in crate::decode) fn enter(
-    state: &mut State,
+    state: &mut DecodeState,
     tables: &Tables,
     storage: &mut dyn Storage,
 ) -> Option<Record> {
@@ -42,7 +42,7 @@ pub(in crate::decode) fn enter(
 
 /// Makes the storage continue in `record`, inside those of the frames.
 pub(in crate::decode) fn leave(
-    state: &State,
+    state: &DecodeState,
     tables: &Tables,
     storage: &mut dyn Storage,
     record: Record,

@@ -2,7 +2,7 @@
 
 use super::super::load::{u16_at, u32_at, u64_at, varint};
 use super::super::nodes::{NONE, Node};
-use super::super::state::{Frame, State};
+use super::super::state::{DecodeState, Frame};
 use super::super::tables::Tables;
 use super::super::walk::Zone;
 use super::plan::{Op, Step};
@@ -54,7 +54,7 @@ struct Field<'p> {
 /// tag, with nothing of it stored.
 struct Run<'r, 'p> {
     filler: Filler<'p>,
-    state: &'r mut State,
+    state: &'r mut DecodeState,
     storage: &'r mut dyn Storage,
     /// The arena of the storage, which nothing else uses between two calls of the storage.
     arena: *mut Arena,
@@ -83,7 +83,7 @@ impl Filler<'_> {
     /// place of the state and `have`.
     pub(super) unsafe fn run<const COPIES: bool>(
         &self,
-        state: &mut State,
+        state: &mut DecodeState,
         storage: &mut dyn Storage,
         record: Record,
     ) -> Record {
@@ -98,7 +98,7 @@ impl<'r, 'p> Run<'r, 'p> {
     #[inline(always)]
     fn new(
         filler: Filler<'p>,
-        state: &'r mut State,
+        state: &'r mut DecodeState,
         storage: &'r mut dyn Storage,
         record: Record,
     ) -> Self {

@@ -11,7 +11,7 @@ use super::super::nodes::Action;
 use super::super::packed::emit;
 use super::context::{Calls, Context};
 use crate::schema::{FIELD_NUMBER_MAX, FieldId, NamedNumbers, WireType};
-use crate::sink::{Flow, Sink};
+use crate::sink::{Sink, SinkResult};
 use crate::{packed, utf8, varint};
 
 /// The sink continues.
@@ -26,7 +26,10 @@ pub(super) const INVALID: u32 = 2;
 /// # Safety
 /// The host of `context` is a sink of this type, and is used through nothing else meanwhile.
 #[inline(always)]
-unsafe fn with<'a, S: Sink<'a>>(context: *mut Context, call: impl FnOnce(&mut S) -> Flow) -> u32 {
+unsafe fn with<'a, S: Sink<'a>>(
+    context: *mut Context,
+    call: impl FnOnce(&mut S) -> SinkResult,
+) -> u32 {
     // SAFETY: the caller guarantees that the host is an `S` that is not used elsewhere.
     let sink = unsafe { &mut *(*context).host.cast::<S>() };
     match catch_unwind(AssertUnwindSafe(|| call(sink))) {

@@ -235,8 +235,8 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     /// Reads the piece by generated code, except its end.
     pub(super) fn over_piece_natively(&mut self, unit: &Unit) -> Step {
         let have = self.have();
-        let behind = self.piece.as_ptr().addr() + self.piece.len();
-        let on_page = behind % PAGE_BYTES;
+        let end = self.piece.as_ptr().addr() + self.piece.len();
+        let on_page = end % PAGE_BYTES;
         let same_page = on_page > 0 && on_page + SLACK <= PAGE_BYTES;
         let safe = if same_page { have } else { have.saturating_sub(SLACK).max(self.piece_start) };
         loop {

@@ -339,13 +339,13 @@ impl Records<'_> {
         let context = writer.context;
         let arena = writer.load(types::I64, context, ARENA);
         let next = writer.load(types::I64, arena, NEXT_OFFSET as i32);
-        let end = writer.load(types::I64, arena, END_OFFSET as i32);
-        let behind = writer.body.ins().iadd(next, bytes);
+        let limit = writer.load(types::I64, arena, END_OFFSET as i32);
+        let end = writer.body.ins().iadd(next, bytes);
         let needed = match spare {
-            0 => behind,
-            _ => writer.body.ins().iadd_imm_u(behind, spare),
+            0 => end,
+            _ => writer.body.ins().iadd_imm_u(end, spare),
         };
-        let over = writer.body.ins().icmp(IntCC::UnsignedGreaterThan, needed, end);
+        let over = writer.body.ins().icmp(IntCC::UnsignedGreaterThan, needed, limit);
         let (more, fits, done) =
             (writer.cold(), writer.body.create_block(), writer.body.create_block());
         let taken = writer.body.append_block_param(done, types::I64);
@@ -358,7 +358,7 @@ impl Records<'_> {
         writer.stop_if(none, place);
         writer.body.ins().jump(done, &[found.into()]);
         writer.body.switch_to_block(fits);
-        writer.store(behind, arena, NEXT_OFFSET as i32);
+        writer.store(end, arena, NEXT_OFFSET as i32);
         writer.body.ins().jump(done, &[next.into()]);
         writer.body.switch_to_block(done);
         taken

@@ -6,7 +6,7 @@ use std::mem::transmute;
 use tidemill_jit::build::{CallConv, signature, types};
 use tidemill_jit::{Code, Level, Module, Options};
 
-use super::super::state::{Frame, State};
+use super::super::state::{DecodeState, Frame};
 use super::super::tables::Tables;
 use super::context::Context;
 use super::reach::Reach;
@@ -100,7 +100,7 @@ impl Unit {
     #[inline]
     pub(super) fn execute(
         &self,
-        state: &mut State,
+        state: &mut DecodeState,
         context: &mut Context,
         depth_max: usize,
     ) -> u32 {

@@ -10,7 +10,7 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 
 use super::super::Decoder;
 use super::super::load::SLACK;
-use super::super::state::{Frame, State};
+use super::super::state::{DecodeState, Frame};
 use super::context::{Context, Exit};
 use super::{Native, PAGE_BYTES, Strings};
 use crate::message::Arena;
@@ -77,9 +77,9 @@ impl Decoder<'_> {
         host: *mut c_void,
     ) -> bool {
         let Some((unit, root)) = native.whole(message) else { return false };
-        let behind = (input.as_ptr().addr() + input.len()) % PAGE_BYTES;
+        let over = (input.as_ptr().addr() + input.len()) % PAGE_BYTES;
         // The code reads words that may end after the input, but not on another page.
-        let on_page = behind > 0 && behind + SLACK <= PAGE_BYTES;
+        let on_page = over > 0 && over + SLACK <= PAGE_BYTES;
         // It reads a tag before it checks the end, so empty input is excluded.
         if !(on_page && !input.is_empty() && input.len() <= self.bytes_max) {
             return false;
@@ -89,7 +89,7 @@ impl Decoder<'_> {
         // Storages do not panic, so there is no panic in it to be dropped.
         let mut context = ManuallyDrop::new(Context::new(input.as_ptr(), input.len()));
         context.pos = context.address(0);
-        context.end = context.address(State::root_end(self.bytes_max));
+        context.end = context.address(DecodeState::root_end(self.bytes_max));
         context.top = first;
         context.frames_end = first.wrapping_add(FRAMES.min(self.depth_max));
         context.arena = arena;

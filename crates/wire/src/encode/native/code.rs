@@ -11,7 +11,7 @@ use tidemill_jit::{Body, Code, Error, FuncId, Module, Options};
 use super::super::packed::Varints;
 use super::context::Context;
 use super::helpers;
-use crate::message::layout::{FieldLayout, Kind, PRESENCE_OFFSET, RecordLayout, Shape};
+use crate::message::layout::{FieldLayout, PRESENCE_OFFSET, RecordLayout, Shape, ValueType};
 use crate::message::record::{Extra, List, View};
 use crate::schema::{FieldId, FieldType, Label, MessageId, Scalar, Schema, Tag, WireType};
 
@@ -211,11 +211,11 @@ impl Writer<'_, '_> {
         let tag = self.schema.wire_field(id).tag;
         let counts_zero = field.label != Label::Implicit || self.layout.map_entry;
         match field.kind {
-            Kind::Message => {
+            ValueType::Message => {
                 let record = self.body.ins().load(types::I64, unaligned(), self.record, offset);
                 self.sub_message(field, record);
             }
-            Kind::String | Kind::Bytes => {
+            ValueType::String | ValueType::Bytes => {
                 let at = self.body.ins().iadd_imm_s(self.record, i64::from(offset));
                 self.view(at, tag, if counts_zero { None } else { Some(after) });
             }
@@ -242,11 +242,11 @@ impl Writer<'_, '_> {
         let (tag, packed) = (wire.tag, wire.packed);
         let cell = i64::from(field.cell.bytes());
         match field.kind {
-            Kind::Message => self.each(start, len, cell, |this, at| {
+            ValueType::Message => self.each(start, len, cell, |this, at| {
                 let record = this.body.ins().load(types::I64, unaligned(), at, 0);
                 this.sub_message(field, record);
             }),
-            Kind::String | Kind::Bytes => {
+            ValueType::String | ValueType::Bytes => {
                 self.each(start, len, cell, |this, at| this.view(at, tag, None));
             }
             _ if packed => {

@@ -14,12 +14,12 @@ use std::marker::PhantomData;
 use super::access::{AccessError, field, wrong_kind};
 use super::arena::Arena;
 use super::entry::complete_entry;
-use super::layout::{FieldLayout, Kind, Layouts, RecordLayout, Shape};
+use super::layout::{FieldLayout, Layouts, RecordLayout, Shape, ValueType};
 use super::record::Record;
 use super::slots::{List, View};
 use crate::encode::walk;
-use crate::flow::{Flow, Stop};
 use crate::schema::{FieldId, FieldType, MessageId, Schema, Tag, WireType};
+use crate::stop::{SinkResult, Stop};
 use crate::varint;
 
 /// Whether a builder copies strings.
@@ -174,7 +174,7 @@ impl<'m, K> Builder<'m, K> {
 
     /// The layout of a field of the message being filled, if it is of that kind.
     #[inline]
-    fn field(&mut self, id: FieldId, kind: Kind) -> Result<&'m FieldLayout, Stop> {
+    fn field(&mut self, id: FieldId, kind: ValueType) -> Result<&'m FieldLayout, Stop> {
         match self.layouts.find(id) {
             Some(field) if field.kind == kind && field.message == self.layout.message => Ok(field),
             _ => Err(self.misfit(id, kind.name())),
@@ -182,13 +182,13 @@ impl<'m, K> Builder<'m, K> {
     }
 
     #[inline]
-    fn put<T: Copy>(&mut self, id: FieldId, kind: Kind, value: T) -> Flow {
+    fn put<T: Copy>(&mut self, id: FieldId, kind: ValueType, value: T) -> SinkResult {
         let field = self.field(id, kind)?;
         self.store(id, field, value)
     }
 
     #[inline]
-    fn store<T: Copy>(&mut self, id: FieldId, field: &FieldLayout, value: T) -> Flow {
+    fn store<T: Copy>(&mut self, id: FieldId, field: &FieldLayout, value: T) -> SinkResult {
         debug_assert_eq!(size_of::<T>(), field.cell.bytes() as usize);
         if field.shape == Shape::Single {
             let slot = self.record.make_slot(self.arena, self.layout, id.0, field);
@@ -204,8 +204,8 @@ impl<'m, K> Builder<'m, K> {
         list.push(self.arena, value).ok_or_else(|| self.full())
     }
 
-    fn put_enum(&mut self, id: FieldId, number: i32) -> Flow {
-        let field = self.field(id, Kind::Enum)?;
+    fn put_enum(&mut self, id: FieldId, number: i32) -> SinkResult {
+        let field = self.field(id, ValueType::Enum)?;
         if let FieldType::Enum(of) = field.ty
             && field.closed
             && self.schema.enum_def(of).value_by_number(number).is_none()
@@ -217,13 +217,13 @@ impl<'m, K> Builder<'m, K> {
     }
 
     /// A number that a closed enum does not have, as an unknown field.
-    pub(super) fn push_unknown_number(&mut self, number: u32, value: u64) -> Flow {
+    pub(super) fn push_unknown_number(&mut self, number: u32, value: u64) -> SinkResult {
         let mut raw = Tag::new(number, WireType::Varint).as_bytes().to_vec();
         varint::write(&mut raw, value);
         self.push_unknown_copy(self.record, &raw)
     }
 
-    fn push_unknown_copy(&mut self, record: Record, raw: &[u8]) -> Flow {
+    fn push_unknown_copy(&mut self, record: Record, raw: &[u8]) -> SinkResult {
         let view = Copies::keep(self.arena, raw);
         let pushed = view.and_then(|view| record.push_unknown(self.arena, view));
         pushed.ok_or_else(|| self.full())
@@ -231,7 +231,7 @@ impl<'m, K> Builder<'m, K> {
 
     /// Appends another piece of a string.
     #[cold]
-    fn append(&mut self, piece: &[u8]) -> Flow {
+    fn append(&mut self, piece: &[u8]) -> SinkResult {
         let Text { view, capacity, .. } = self.text;
         let len = view.len as usize + piece.len();
         let Ok(new_len) = u32::try_from(len) else {
@@ -263,7 +263,7 @@ impl<'m, K> Builder<'m, K> {
     }
 
     /// Ends an entry: inserts it into its map, or adds it to the unknown fields.
-    pub(super) fn end_entry(&mut self, map_id: FieldId, entry: Record, odd: bool) -> Flow {
+    pub(super) fn end_entry(&mut self, map_id: FieldId, entry: Record, odd: bool) -> SinkResult {
         let field = self.layouts.field(map_id);
         let Some(of) = field.record.map(|of| self.layouts.record(of)) else { return Err(Stop) };
         if odd {

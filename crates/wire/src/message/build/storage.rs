@@ -1,13 +1,13 @@
 //! The interface by which a native decoder fills the message of a builder.
 
 use super::{Builder, Frame, Keeping};
-use crate::flow::Flow;
 use crate::message::arena::Arena;
 use crate::message::layout::Maps;
 use crate::message::record::Record;
 use crate::message::slots::List;
 use crate::message::storage::{Outside, Storage, sealed};
 use crate::schema::{FieldId, FieldType, MessageId, NamedNumbers, Schema};
+use crate::stop::SinkResult;
 use crate::varint;
 
 /// Bytes of a list of a closed enum that are read one by one where a number in them has no name.
@@ -98,7 +98,7 @@ impl<K: Keeping> Storage for Builder<'_, K> {
         (self.record, self.layout) = (record, self.layouts.record(message));
     }
 
-    fn end_of_entry(&mut self, field: FieldId, entry: Record, outer: Record) -> Flow {
+    fn end_of_entry(&mut self, field: FieldId, entry: Record, outer: Record) -> SinkResult {
         let layout = self.layouts.record(self.layouts.field(field).message);
         let inner = (self.record, self.layout);
         (self.record, self.layout) = (outer, layout);

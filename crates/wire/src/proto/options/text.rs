@@ -9,7 +9,7 @@
 use super::interpreter::{Failed, Interpreter};
 use super::scalar::scalar_value;
 use super::tree::{Tree, Value, is_required};
-use crate::proto::lex::{Kind, Token, integer, lex};
+use crate::proto::lex::{Token, TokenKind, integer, lex};
 use crate::schema::default::unescape;
 use crate::schema::draft::Draft;
 use crate::schema::features::EnumKind;
@@ -48,7 +48,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
 
     /// The whole text as a message of type `ty`.
     pub(super) fn whole(&mut self, ty: MessageId) -> Read<Tree> {
-        self.message(ty, Kind::End)
+        self.message(ty, TokenKind::End)
     }
 
     fn token(&self) -> Token {
@@ -68,7 +68,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
     }
 
     fn take_sign(&mut self, sign: u8) -> bool {
-        let there = self.token().kind == Kind::Sign(sign);
+        let there = self.token().kind == TokenKind::Sign(sign);
         if there {
             self.advance();
         }
@@ -87,13 +87,13 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
     fn expected(&mut self, what: &str) -> Failed {
         let token = self.token();
         let message = match token.kind {
-            Kind::End => format!("the value ends where {what} is expected"),
+            TokenKind::End => format!("the value ends where {what} is expected"),
             _ => format!("{what} is expected, not `{}`", self.slice(token)),
         };
         self.error(token, message)
     }
 
-    fn message(&mut self, ty: MessageId, end: Kind) -> Read<Tree> {
+    fn message(&mut self, ty: MessageId, end: TokenKind) -> Read<Tree> {
         let first = self.token();
         if self.depth >= DEPTH_MAX {
             return Err(self.error(first, format!("values nest more than {DEPTH_MAX} deep")));
@@ -101,7 +101,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         self.depth += 1;
         let mut tree = Tree::default();
         while self.token().kind != end {
-            if self.token().kind == Kind::End {
+            if self.token().kind == TokenKind::End {
                 return Err(self.expected("the end of a message"));
             }
             self.field(ty, &mut tree)?;
@@ -139,7 +139,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
             let id = self.interpreter.extension(ty, Scope::Message(ty), &name, range)?;
             return self.values(id, tree, token);
         }
-        if token.kind != Kind::Word {
+        if token.kind != TokenKind::Word {
             return Err(self.expected("the name of a field"));
         }
         self.advance();
@@ -171,7 +171,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         }
         self.depth += 1;
         let colon = self.take_sign(b':');
-        let braces = matches!(self.token().kind, Kind::Sign(b'{' | b'<'));
+        let braces = matches!(self.token().kind, TokenKind::Sign(b'{' | b'<'));
         if braces || !colon { self.skip_braces() } else { self.skip_value() }?;
         self.depth -= 1;
         Ok(())
@@ -179,14 +179,14 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
 
     fn skip_braces(&mut self) -> Read {
         let end = match self.advance().kind {
-            Kind::Sign(b'{') => b'}',
-            Kind::Sign(b'<') => b'>',
+            TokenKind::Sign(b'{') => b'}',
+            TokenKind::Sign(b'<') => b'>',
             _ => return Err(self.expected("`{`")),
         };
         while !self.take_sign(end) {
             if self.take_sign(b'[') {
                 self.bracket_name()?;
-            } else if self.token().kind == Kind::Word {
+            } else if self.token().kind == TokenKind::Word {
                 self.advance();
             } else {
                 return Err(self.expected("the name of a field"));
@@ -200,7 +200,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
     fn skip_value(&mut self) -> Read {
         if !self.take_sign(b'[') {
             let value = match self.token().kind {
-                Kind::String => self.string().map(OptionValue::String),
+                TokenKind::String => self.string().map(OptionValue::String),
                 _ => self.scalar(),
             };
             return value.map(|_| ());
@@ -210,9 +210,9 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         }
         loop {
             match self.token().kind {
-                Kind::Sign(b'{' | b'<') => self.skip_braces()?,
+                TokenKind::Sign(b'{' | b'<') => self.skip_braces()?,
                 // A list cannot hold lists.
-                Kind::Sign(b'[') => return Err(self.expected("a value")),
+                TokenKind::Sign(b'[') => return Err(self.expected("a value")),
                 _ => self.skip_value()?,
             }
             if self.take_sign(b']') {
@@ -229,9 +229,9 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         loop {
             let token = self.token();
             match token.kind {
-                Kind::Word => name.push_str(self.slice(token)),
-                Kind::Sign(sign @ (b'.' | b'/' | b'-')) => name.push(char::from(sign)),
-                Kind::Sign(b']') => {
+                TokenKind::Word => name.push_str(self.slice(token)),
+                TokenKind::Sign(sign @ (b'.' | b'/' | b'-')) => name.push(char::from(sign)),
+                TokenKind::Sign(b']') => {
                     self.advance();
                     return Ok(name);
                 }
@@ -308,9 +308,9 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
 
     fn braces(&mut self, ty: MessageId) -> Read<Tree> {
         if self.take_sign(b'{') {
-            self.message(ty, Kind::Sign(b'}'))
+            self.message(ty, TokenKind::Sign(b'}'))
         } else if self.take_sign(b'<') {
-            self.message(ty, Kind::Sign(b'>'))
+            self.message(ty, TokenKind::Sign(b'>'))
         } else {
             Err(self.expected("`{`"))
         }
@@ -369,17 +369,17 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         let token = self.token();
         let slice = self.slice(token);
         let value = match token.kind {
-            Kind::String if !minus => return self.string().map(OptionValue::String),
-            Kind::Word if minus => match infinite(slice) {
+            TokenKind::String if !minus => return self.string().map(OptionValue::String),
+            TokenKind::Word if minus => match infinite(slice) {
                 Some(OptionValue::Double(value)) => OptionValue::Double(-value),
                 _ => return Err(self.expected("a number")),
             },
-            Kind::Word => OptionValue::Identifier(slice.into()),
-            Kind::Float => {
+            TokenKind::Word => OptionValue::Identifier(slice.into()),
+            TokenKind::Float => {
                 let value: f64 = slice.trim_end_matches(['f', 'F']).parse().unwrap_or(0.0);
                 OptionValue::Double(if minus { -value } else { value })
             }
-            Kind::Integer => match (integer(slice), minus) {
+            TokenKind::Integer => match (integer(slice), minus) {
                 (Some(value), false) => OptionValue::Positive(value),
                 (Some(value), true) => match i64::try_from(-i128::from(value)) {
                     Ok(value) => OptionValue::Negative(value),
@@ -398,7 +398,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
 
     fn string(&mut self) -> Read<Vec<u8>> {
         let mut out = Vec::new();
-        while self.token().kind == Kind::String {
+        while self.token().kind == TokenKind::String {
             let token = self.advance();
             let slice = self.slice(token);
             let inner = slice.get(1..slice.len().saturating_sub(1)).unwrap_or("");

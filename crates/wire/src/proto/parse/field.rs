@@ -2,7 +2,7 @@
 
 use super::option::FieldOptions;
 use super::{Around, Parsed, Parser};
-use crate::proto::lex::{Kind, integer};
+use crate::proto::lex::{TokenKind, integer};
 use crate::proto::places::Ranges;
 use crate::schema::check::entry_name;
 use crate::schema::default::escape;
@@ -55,7 +55,7 @@ impl Parser<'_> {
             b"repeated" => Cardinality::Repeated,
             _ => {
                 let missing = self.edition == Edition::Proto2 && !in_oneof && !self.at_map();
-                if missing && token.kind != Kind::Word && !self.at_sign(b'.') {
+                if missing && token.kind != TokenKind::Word && !self.at_sign(b'.') {
                     return Err(self.expected("a field"));
                 }
                 if missing {
@@ -84,7 +84,7 @@ impl Parser<'_> {
     }
 
     fn at_map(&self) -> bool {
-        self.at_word("map") && self.second().kind == Kind::Sign(b'<')
+        self.at_word("map") && self.second().kind == TokenKind::Sign(b'<')
     }
 
     /// Parses the rest of a field, from the type on.
@@ -123,7 +123,7 @@ impl Parser<'_> {
         let token = self.token();
         if self.at_word("group") {
             field.type_number = GROUP;
-        } else if let (Kind::Word, Some(scalar)) =
+        } else if let (TokenKind::Word, Some(scalar)) =
             (token.kind, Scalar::from_name(self.slice(token)))
         {
             field.type_number = scalar.type_number();
@@ -325,10 +325,10 @@ impl Parser<'_> {
         let token = self.token();
         let slice = self.slice(token);
         let value = match token.kind {
-            Kind::Float => slice.parse().ok(),
-            Kind::Integer => integer(slice).map(|value| value as f64).or(slice.parse().ok()),
-            Kind::Word if slice == "inf" => Some(f64::INFINITY),
-            Kind::Word if slice == "nan" => Some(f64::NAN),
+            TokenKind::Float => slice.parse().ok(),
+            TokenKind::Integer => integer(slice).map(|value| value as f64).or(slice.parse().ok()),
+            TokenKind::Word if slice == "inf" => Some(f64::INFINITY),
+            TokenKind::Word if slice == "nan" => Some(f64::NAN),
             _ => None,
         };
         let Some(value) = value else { return Err(self.expected("a number")) };

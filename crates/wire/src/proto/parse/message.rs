@@ -1,7 +1,7 @@
 //! Messages, and their statements other than fields.
 
 use super::{Around, Failed, Parsed, Parser, push_few};
-use crate::proto::lex::Kind;
+use crate::proto::lex::TokenKind;
 use crate::proto::places::Ranges;
 use crate::schema::draft::{MessageDraft, OneofDraft, Visibility};
 use crate::schema::uninterpreted::{OptionText, OptionValue, TextRange};
@@ -82,7 +82,7 @@ impl Parser<'_> {
     fn message_statement(&mut self, id: MessageId) -> Parsed {
         let token = self.token();
         let around = Around::Message(id);
-        let is_word = |parser: &Self, ahead: usize, kind: Kind| {
+        let is_word = |parser: &Self, ahead: usize, kind: TokenKind| {
             parser.tokens.get(parser.at + ahead).is_some_and(|token| token.kind == kind)
         };
         if let Some(visibility) = self.visibility() {
@@ -90,10 +90,16 @@ impl Parser<'_> {
         }
         // Each of these words may also begin the type of a field.
         match self.bytes(token) {
-            b"message" if is_word(self, 1, Kind::Word) && !is_word(self, 2, Kind::Sign(b'=')) => {
+            b"message"
+                if is_word(self, 1, TokenKind::Word)
+                    && !is_word(self, 2, TokenKind::Sign(b'=')) =>
+            {
                 self.message(around, Visibility::Unset)
             }
-            b"enum" if is_word(self, 1, Kind::Word) && !is_word(self, 2, Kind::Sign(b'=')) => {
+            b"enum"
+                if is_word(self, 1, TokenKind::Word)
+                    && !is_word(self, 2, TokenKind::Sign(b'=')) =>
+            {
                 self.enumeration(around, Visibility::Unset)
             }
             b"extend" => self.extend(around),
@@ -127,7 +133,7 @@ impl Parser<'_> {
             let token = parser.token();
             let label = matches!(parser.slice(token), "required" | "optional" | "repeated");
             // `optional` may also be the name of a type: then a name and `=` follow.
-            if label && parser.second().kind == Kind::Word {
+            if label && parser.second().kind == TokenKind::Word {
                 let message = "fields of a oneof have no label";
                 let Failed = parser.error("label", token.range(), message);
                 parser.advance();

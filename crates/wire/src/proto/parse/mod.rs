@@ -15,7 +15,7 @@ mod option;
 mod range;
 mod service;
 
-use super::lex::{Kind, Token, integer, lex_into};
+use super::lex::{Token, TokenKind, integer, lex_into};
 use super::places::{Places, Ranges};
 use crate::schema::draft::{Dependency, Draft, FileDraft, ImportKind, Visibility};
 use crate::schema::features::Edition;
@@ -141,18 +141,18 @@ impl<'a> Parser<'a> {
 
     #[inline]
     fn at_end(&self) -> bool {
-        self.token().kind == Kind::End
+        self.token().kind == TokenKind::End
     }
 
     #[inline]
     fn at_sign(&self, sign: u8) -> bool {
-        self.token().kind == Kind::Sign(sign)
+        self.token().kind == TokenKind::Sign(sign)
     }
 
     #[inline]
     fn at_word(&self, word: &str) -> bool {
         let token = self.token();
-        token.kind == Kind::Word && self.bytes(token) == word.as_bytes()
+        token.kind == TokenKind::Word && self.bytes(token) == word.as_bytes()
     }
 
     /// The token after the next.
@@ -201,7 +201,7 @@ impl<'a> Parser<'a> {
     fn expected(&mut self, what: &str) -> Failed {
         let token = self.token();
         let message = match token.kind {
-            Kind::End => format!("the text ends where {what} is expected"),
+            TokenKind::End => format!("the text ends where {what} is expected"),
             _ => format!("{what} is expected, not `{}`", self.slice(token)),
         };
         self.error("syntax", token.range(), message)
@@ -226,7 +226,7 @@ impl<'a> Parser<'a> {
 
     fn word(&mut self, what: &str) -> Parsed<Token> {
         let token = self.token();
-        if token.kind != Kind::Word {
+        if token.kind != TokenKind::Word {
             return Err(self.expected(what));
         }
         self.advance();
@@ -253,7 +253,7 @@ impl<'a> Parser<'a> {
 
     fn integer(&mut self, what: &str) -> Parsed<(u64, TextRange)> {
         let token = self.token();
-        if token.kind != Kind::Integer {
+        if token.kind != TokenKind::Integer {
             return Err(self.expected(what));
         }
         self.advance();
@@ -290,12 +290,12 @@ impl<'a> Parser<'a> {
 
     /// One or several adjacent strings.
     fn string(&mut self, what: &str) -> Parsed<(Vec<u8>, TextRange)> {
-        if self.token().kind != Kind::String {
+        if self.token().kind != TokenKind::String {
             return Err(self.expected(what));
         }
         let start = self.token().start;
         let mut out = Vec::new();
-        while self.token().kind == Kind::String {
+        while self.token().kind == TokenKind::String {
             let token = self.advance();
             let slice = self.slice(token);
             let inner = slice.get(1..slice.len().saturating_sub(1)).unwrap_or("");
@@ -342,15 +342,15 @@ impl<'a> Parser<'a> {
     fn skip_statement(&mut self) {
         while !self.at_end() {
             match self.token().kind {
-                Kind::Sign(b';') => {
+                TokenKind::Sign(b';') => {
                     self.advance();
                     return;
                 }
-                Kind::Sign(b'{') => {
+                TokenKind::Sign(b'{') => {
                     self.skip_block();
                     return;
                 }
-                Kind::Sign(b'}') => return,
+                TokenKind::Sign(b'}') => return,
                 _ => {
                     self.advance();
                 }
@@ -363,8 +363,8 @@ impl<'a> Parser<'a> {
         let mut depth = 0usize;
         while !self.at_end() {
             match self.advance().kind {
-                Kind::Sign(b'{') => depth += 1,
-                Kind::Sign(b'}') => depth = depth.saturating_sub(1),
+                TokenKind::Sign(b'{') => depth += 1,
+                TokenKind::Sign(b'}') => depth = depth.saturating_sub(1),
                 _ => {}
             }
             if depth == 0 {
@@ -462,7 +462,7 @@ impl<'a> Parser<'a> {
 
     fn statement(&mut self) -> Parsed {
         let token = self.token();
-        if token.kind != Kind::Word {
+        if token.kind != TokenKind::Word {
             return Err(self.expected("a declaration"));
         }
         if let Some(visibility) = self.visibility() {
@@ -493,7 +493,7 @@ impl<'a> Parser<'a> {
             _ => return None,
         };
         let second = self.second();
-        let declares = second.kind == Kind::Word
+        let declares = second.kind == TokenKind::Word
             && matches!(self.slice(second), "message" | "enum" | "service" | "extend");
         declares.then_some(visibility)
     }

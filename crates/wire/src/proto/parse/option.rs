@@ -1,7 +1,7 @@
 //! Options as written; they are interpreted when all names are known.
 
 use super::{Parsed, Parser, push_few};
-use crate::proto::lex::{Kind, integer};
+use crate::proto::lex::{TokenKind, integer};
 use crate::schema::draft::{MaybeOptions, OptionsDraft};
 use crate::schema::uninterpreted::{NamePart, OptionText, OptionValue, TextRange};
 
@@ -98,10 +98,10 @@ impl Parser<'_> {
         let token = self.token();
         let slice = self.slice(token);
         match token.kind {
-            Kind::Word if minus && !matches!(slice, "inf" | "nan") => {
+            TokenKind::Word if minus && !matches!(slice, "inf" | "nan") => {
                 Err(self.expected("a number, `inf` or `nan`"))
             }
-            Kind::Word => {
+            TokenKind::Word => {
                 self.advance();
                 Ok(match (minus, slice) {
                     (true, "inf") => OptionValue::Double(f64::NEG_INFINITY),
@@ -109,21 +109,21 @@ impl Parser<'_> {
                     (false, _) => OptionValue::Identifier(slice.into()),
                 })
             }
-            Kind::Integer => {
+            TokenKind::Integer => {
                 self.advance();
                 Ok(number(slice, minus))
             }
-            Kind::Float => {
+            TokenKind::Float => {
                 self.advance();
                 let value: f64 = slice.parse().unwrap_or(0.0);
                 Ok(OptionValue::Double(if minus { -value } else { value }))
             }
-            Kind::String if !minus => Ok(OptionValue::String(self.string("a string")?.0)),
-            Kind::Sign(b'{') if !minus => {
+            TokenKind::String if !minus => Ok(OptionValue::String(self.string("a string")?.0)),
+            TokenKind::Sign(b'{') if !minus => {
                 let before = self.at;
                 self.skip_block();
                 let closed = self.previous();
-                if closed.kind != Kind::Sign(b'}') || self.at == before + 1 {
+                if closed.kind != TokenKind::Sign(b'}') || self.at == before + 1 {
                     let message = "this brace is never closed";
                     return Err(self.error("syntax", start.range(), message));
                 }

@@ -1,7 +1,7 @@
 //! Ranges of extension numbers and of reserved numbers; reserved names.
 
 use super::{Parsed, Parser};
-use crate::proto::lex::Kind;
+use crate::proto::lex::TokenKind;
 use crate::proto::places::Ranges;
 use crate::schema::draft::{ExtensionRangeDraft, RangeDraft};
 use crate::schema::features::Features;
@@ -28,7 +28,7 @@ impl Parser<'_> {
     /// `reserved 1, 5 to 9;` or `reserved "a", "b";` or, in editions, `reserved a, b;`.
     pub(super) fn reserved_in_message(&mut self, id: MessageId) -> Parsed {
         self.advance();
-        if self.token().kind != Kind::Integer {
+        if self.token().kind != TokenKind::Integer {
             let names = self.reserved_names()?;
             self.draft.message_mut(id).reserved_names.extend(names);
             return self.end_statement();
@@ -44,7 +44,7 @@ impl Parser<'_> {
 
     pub(super) fn reserved_in_enum(&mut self, id: EnumId) -> Parsed {
         self.advance();
-        let is_number = matches!(self.token().kind, Kind::Integer | Kind::Sign(b'-'));
+        let is_number = matches!(self.token().kind, TokenKind::Integer | TokenKind::Sign(b'-'));
         if !is_number {
             let names = self.reserved_names()?;
             self.draft.enum_mut(id).reserved_names.extend(names);
@@ -86,7 +86,7 @@ impl Parser<'_> {
         loop {
             let token = self.token();
             let (name, range) = match token.kind {
-                Kind::String => {
+                TokenKind::String => {
                     let (name, range) = self.text("a name")?;
                     if self.edition.has_features() {
                         let message = "reserved names stand without quotes in editions";
@@ -94,7 +94,7 @@ impl Parser<'_> {
                     }
                     (name.into(), range)
                 }
-                Kind::Word => {
+                TokenKind::Word => {
                     let (name, range) = self.name("a name")?;
                     if !self.edition.has_features() {
                         let message = "reserved names stand in quotes";

@@ -64,12 +64,12 @@ pub fn read_set(draft: &mut Draft, bytes: &[u8]) -> Result<Vec<FileId>, Descript
 /// Reads a serialized `FileDescriptorProto` into a draft.
 pub fn read_file(draft: &mut Draft, bytes: &[u8]) -> Result<FileId, DescriptorError> {
     let id = draft.push_file(FileDraft { descriptor: Some(bytes.into()), ..FileDraft::default() });
-    let result = Reader { draft, file: id, members: Vec::new() }.file(bytes);
+    let result = DescriptorReader { draft, file: id, members: Vec::new() }.file(bytes);
     let file = draft.file(id).name.clone();
     result.map(|()| id).map_err(|what| DescriptorError { file, what })
 }
 
-struct Reader<'d> {
+struct DescriptorReader<'d> {
     draft: &'d mut Draft,
     file: FileId,
     /// The fields of the messages being read, the innermost last, with the indexes of their oneofs.
@@ -161,7 +161,7 @@ fn range(bytes: &[u8]) -> Read<(RangeDraft, MaybeOptions)> {
     Ok((range, found))
 }
 
-impl Reader<'_> {
+impl DescriptorReader<'_> {
     fn file(&mut self, descriptor: &[u8]) -> Read {
         let mut file = std::mem::take(self.draft.file_mut(self.file));
         let (mut public, mut weak, mut option) = (Vec::new(), Vec::new(), Vec::new());

@@ -143,24 +143,24 @@ pub fn link_imports(draft: &mut Draft, problems: &mut Vec<Problem>) -> Imports {
 /// Orders files depth first; a circular import is a problem, and is not followed further.
 fn order(draft: &Draft, problems: &mut Vec<Problem>) -> Vec<FileId> {
     #[derive(Clone, Copy, PartialEq)]
-    enum State {
+    enum Visit {
         New,
         Open,
         Done,
     }
-    let mut states = vec![State::New; draft.files.len()];
+    let mut states = vec![Visit::New; draft.files.len()];
     let mut order = Vec::with_capacity(draft.files.len());
     let mut path: Vec<(FileId, usize)> = Vec::new();
     for root in draft.file_ids() {
-        if states[root.index()] != State::New {
+        if states[root.index()] != Visit::New {
             continue;
         }
-        states[root.index()] = State::Open;
+        states[root.index()] = Visit::Open;
         path.push((root, 0));
         while let Some((id, followed)) = path.last_mut() {
             let id = *id;
             let Some(import) = draft.file(id).dependencies.get(*followed) else {
-                states[id.index()] = State::Done;
+                states[id.index()] = Visit::Done;
                 order.push(id);
                 path.pop();
                 continue;
@@ -168,12 +168,12 @@ fn order(draft: &Draft, problems: &mut Vec<Problem>) -> Vec<FileId> {
             *followed += 1;
             let Some(target) = import.file else { continue };
             match states[target.index()] {
-                State::Done => {}
-                State::New => {
-                    states[target.index()] = State::Open;
+                Visit::Done => {}
+                Visit::New => {
+                    states[target.index()] = Visit::Open;
                     path.push((target, 0));
                 }
-                State::Open => {
+                Visit::Open => {
                     let from = path.iter().position(|&(one, _)| one == target).unwrap_or(0);
                     let mut names: Vec<&str> =
                         path[from..].iter().map(|&(one, _)| &*draft.file(one).name).collect();

@@ -46,7 +46,7 @@ pub(super) fn serve(
     let answer = match perform(&mut shared.outlet, &store_request) {
         Ok(result) => Response::Done { result: result.into() },
         Err(Failure::Store(name)) => Response::Failed { error: name.into_bytes().into() },
-        Err(Failure::Line(_)) => Response::Failed { error: b"EIO".into() },
+        Err(Failure::Transport(_)) => Response::Failed { error: b"EIO".into() },
     };
     world.answer(lp, from, answer);
     // Events may have arrived before the answer.

@@ -4,5 +4,5 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stop;
 
-/// Continue, or stop.
-pub type Flow = Result<(), Stop>;
+/// What the function of a sink returns: continue, or stop.
+pub type SinkResult = Result<(), Stop>;

@@ -20,7 +20,7 @@ pub(crate) const PENDING: u16 = 1024;
 
 /// All that are open.
 #[derive(Default)]
-pub(crate) struct Lines {
+pub(crate) struct Servers {
     /// Null where none is.
     places: Vec<ProcessRef>,
     free: Vec<u32>,
@@ -28,7 +28,7 @@ pub(crate) struct Lines {
     count: u32,
 }
 
-impl Lines {
+impl Servers {
     /// Enters a server's end, and gives it its name.
     pub(crate) fn insert(&mut self, server: ProcessRef) {
         let place = self.free.pop().unwrap_or_else(|| {

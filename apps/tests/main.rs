@@ -6,6 +6,7 @@ mod devices;
 mod flow_export;
 mod hostile;
 mod load;
+mod noise;
 mod oracles;
 mod state;
 mod truth;

@@ -1,0 +1,8 @@
+//! Captures of packets.
+#![no_main]
+
+#[path = "../../apps/tests/noise/captures.rs"]
+#[allow(dead_code, reason = "parts of it serve the tests alone")]
+mod target;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| target::check(input));

@@ -180,10 +180,7 @@ fn batch<W: World>(world: &mut W, events: &mut Loop<W>) {
     let after = events.host().now();
     let driver = world.driver();
     driver.engine.end_batch(after.0);
-    let is_resting = rest != Rest::Busy;
-    if is_resting || after.0 - driver.published_ns.min(after.0) >= PUBLISH_NS {
-        driver.publish(after.0, rest);
-    }
+    driver.publish(after.0, rest);
     watch_descriptors(world, events);
     let driver = world.driver();
     match rest {
@@ -209,9 +206,14 @@ fn batch<W: World>(world: &mut W, events: &mut Loop<W>) {
 }
 
 impl Driver {
-    /// Publishes, but not at every pause of a graph that rests for moments only.
+    /// Publishes before a long rest, and else once in a period: a graph that reads a capture rests
+    /// for a millisecond at a time.
     fn publish(&mut self, now_ns: u64, rest: Rest) {
-        let is_long = !matches!(rest, Rest::Busy | Rest::Poll(_));
+        let is_long = match rest {
+            Rest::Busy | Rest::Poll(_) => false,
+            Rest::Until(at_ns) => at_ns.saturating_sub(now_ns) >= PUBLISH_NS,
+            Rest::Asleep | Rest::Finished => true,
+        };
         if is_long || now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS {
             self.published_ns = now_ns;
             self.engine.publish();

@@ -73,7 +73,7 @@ fn assert_written_and_read(frames: &[Frame]) {
 }
 
 fn assert_counted(frames: &[Frame]) {
-    let text = "app :: FlowExport { collector: \"192.0.2.9\", address: \"192.0.2.1\" }
+    let text = "app :: FlowExport { collector: \"192.0.2.9\", address: \"192.0.2.1\", flows: 16 }
         in :: Outside -> app.input
         app.export -> exported :: Sink
         app.output -> passed :: Sink";

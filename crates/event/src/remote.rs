@@ -71,6 +71,7 @@ impl<W: 'static> Loop<W> {
     /// `Unsupported` on a simulation: another thread's timing would make runs differ.
     pub fn remote(&mut self) -> io::Result<Remote<W>> {
         if let Some(inbox) = &self.inbox {
+            // Relaxed: it is on this thread that the loop ends by the count, in `has_remotes`.
             inbox.shared.handles.fetch_add(1, Ordering::Relaxed);
             return Ok(Remote { shared: inbox.shared.clone() });
         }

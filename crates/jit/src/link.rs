@@ -161,14 +161,18 @@ fn patch(code: &mut [u8], kind: Reloc, address: i64, value: i64) -> Result<(), R
     match kind {
         Reloc::Abs8 => code[..8].copy_from_slice(&value.to_le_bytes()),
         Reloc::X86PCRel4 | Reloc::X86CallPCRel4 => {
+            // The processor counts from the end of the field: the compiler's addend includes -4.
             let distance = i32::try_from(distance).map_err(|_| Refused::Range)?;
             code[..4].copy_from_slice(&distance.to_le_bytes());
         }
+        // BL: a number of instructions, of four bytes each.
         Reloc::Arm64Call => or(code, field(distance >> 2, 26)?),
+        // ADRP: a number of pages of 4 KiB; its two low bits are from bit 29 on, the others from 5.
         Reloc::Aarch64AdrPrelPgHi21 => {
             let pages = field((value >> 12) - (address >> 12), 21)?;
             or(code, (pages & 3) << 29 | (pages >> 2) << 5);
         }
+        // ADD: the place in that page, from bit 10 on.
         Reloc::Aarch64AddAbsLo12Nc => or(code, ((value & 0xfff) as u32) << 10),
         _ => return Err(Refused::Kind),
     }

@@ -150,6 +150,8 @@ mod sse2 {
         if above & !(on | two | three) != 0 || odd != 0 {
             return Err(Other::Unknown);
         }
+        // A first byte opens the one or two bytes after it. Continuation bytes are right if they
+        // are just where bytes are open; bits from the sixteenth on are of the next block.
         let open = open | two << 1 | three << 1 | three << 2;
         if on == open & 0xffff { Ok(open >> 16) } else { Err(Other::Wrong) }
     }

@@ -152,7 +152,7 @@ impl Translator<'_, '_, '_> {
         let holds = self.body.create_block();
         self.body.set_cold_block(slow);
         self.open(true, slow);
-        self.within(condition, holds, slow);
+        self.inline_condition(condition, holds, slow);
         self.body.switch_to_block(slow);
         let (address, number) = self.condition(condition);
         self.blocks("lock_when", &[address, number], retry);
@@ -229,7 +229,7 @@ impl Translator<'_, '_, '_> {
         let (next, waits) = (self.body.create_block(), self.body.create_block());
         let granted = self.granted();
         if self.unit.ir.functions[condition].is_closed() {
-            self.within(condition, next, waits);
+            self.inline_condition(condition, next, waits);
         } else {
             let code = self.unit.functions[condition];
             let status = self.body.call(code, &[self.frame, self.process, self.worker])[0];

@@ -1,15 +1,30 @@
-//! One function: blocks, registers, places, and how it is left and entered again.
+//! The translation of one function.
+//!
+//! ```text
+//!           +-> start: arguments ----> block 0 --> ... --+-- return --> leave: drops locals, DONE
+//! entry ----+                             ^              +-- fault ---> unwind: UNWINDING
+//!           +-> dispatch --> reload n ----+              +-- waits ---> keep n: SUSPENDED
+//! ```
+//! Only a function with a frame has `dispatch`, and what is kept and reloaded ([`super::suspend`]).
+//! One without leaves by the same two blocks, but drops its locals when it unwinds, too; the
+//! run-time drops those in frames.
+//!
+//! Invariants:
+//!
+//! 1. `frame`, `process`, `worker` and `component` are values of the entry, which dominates all
+//!    blocks.
+//! 2. A block is translated after the only block from which it is reached, if there is one: the
+//!    facts at the end of that block are known ([`BlockFacts`]).
+//! 3. `at` and `span` are those of the instruction that is being translated. What is kept at a
+//!    suspension, the monitor, and positions in faults are found by them.
 
 use tidemill_diag::Span;
 use tidemill_jit::Body;
 use tidemill_jit::build::{
-    Block, InstBuilder, IntCC, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Switch,
+    Block, InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Type as Machine,
     Value, Variable, types,
 };
-use tidemill_proc::entry::Outcome;
-use tidemill_proc::layout::{
-    DONE, FRAME_RESULT, FRAME_RESUME, PROCESS_COMPONENT, SUSPENDED, UNWINDING,
-};
+use tidemill_proc::layout::{DONE, FRAME_RESULT, FRAME_RESUME, PROCESS_COMPONENT, UNWINDING};
 use tidemill_proc::program::WordKind as Owned;
 use tidemill_stdx::id::{IdMap, IdSet, IdVec};
 
@@ -18,16 +33,13 @@ use crate::compile::facts::{BlockFacts, Facts};
 use crate::compile::frame::Frame;
 use crate::compile::registers::Registers;
 use crate::compile::section::Sections;
-use crate::compile::unit::{Checkpoints, Unit, machine};
+use crate::compile::unit::{Unit, machine};
 use crate::compile::unwind::Unwind;
 use crate::compile::watch::Writes;
 use crate::ir::{
     BlockId, Constant, Function, FunctionId, FunctionKind, Group, Instruction, LocalId, Parameter,
     Pattern, Payload, Place, Register, Terminator, Type,
 };
-
-/// Instructions that a process which is resumed has code of its own for, at most.
-const REST_MAX: usize = 6;
 
 /// Memory that exists and is aligned.
 pub(super) fn sound() -> MemFlagsData {
@@ -39,6 +51,14 @@ pub(super) fn sound() -> MemFlagsData {
 pub(super) struct Address {
     pub(super) base: Value,
     pub(super) offset: i32,
+}
+
+/// What a function that is inlined has of its own.
+struct Inlined<'u> {
+    function: &'u Function,
+    registers: Registers,
+    blocks: IdVec<BlockId, Block>,
+    constants: IdMap<Register, Constant>,
 }
 
 /// Translates one function.
@@ -57,13 +77,13 @@ pub(super) struct Translator<'t, 'u, 'b> {
     registers: Registers,
     blocks: IdVec<BlockId, Block>,
     /// The blocks to resume at, from resume point 1.
-    resumes: Vec<Block>,
+    pub(super) resumes: Vec<Block>,
     /// In a native function: its locals.
     locals: Option<StackSlot>,
     /// Left with status (and result in native functions) after what locals own is freed.
     leave: Block,
     /// Left with a fault.
-    unwind: Unwind,
+    pub(super) unwind: Unwind,
     /// Where the monitor is taken only if the process has to wait.
     pub(super) sections: Sections,
     /// Blocks that begin by receiving what has been seen to be there.
@@ -164,16 +184,16 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         }
     }
 
-    /// The code of a condition about the component alone, as part of this function.
-    pub(super) fn within(&mut self, condition: FunctionId, holds: Block, fails: Block) {
+    /// Inlines a condition about the component alone.
+    pub(super) fn inline_condition(&mut self, condition: FunctionId, holds: Block, fails: Block) {
         let inner = &self.unit.ir.functions[condition];
-        let registers = Registers::of(inner, &self.unit.frames[condition], self.body);
-        let registers = std::mem::replace(&mut self.registers, registers);
-        let blocks = blocks_of(inner, self.body);
-        let blocks = std::mem::replace(&mut self.blocks, blocks);
-        let constants = self.unit.frames[condition].constants().clone();
-        let constants = std::mem::replace(&mut self.constants, constants);
-        let function = std::mem::replace(&mut self.function, inner);
+        let mut other = Inlined {
+            function: inner,
+            registers: Registers::of(inner, &self.unit.frames[condition], self.body),
+            blocks: blocks_of(inner, self.body),
+            constants: self.unit.frames[condition].constants().clone(),
+        };
+        self.exchange(&mut other);
         let span = self.span;
         self.body.ins().jump(self.blocks[BlockId::new(0)], &[]);
         for (id, block) in inner.blocks.iter_enumerated() {
@@ -194,8 +214,17 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             }
         }
         self.facts = Facts::default();
-        (self.registers, self.blocks, self.constants) = (registers, blocks, constants);
-        (self.function, self.span) = (function, span);
+        self.exchange(&mut other);
+        self.span = span;
+    }
+
+    /// Switches between the function and one that is inlined. `at` stays, as nothing in a condition
+    /// suspends.
+    fn exchange(&mut self, other: &mut Inlined<'u>) {
+        std::mem::swap(&mut self.function, &mut other.function);
+        std::mem::swap(&mut self.registers, &mut other.registers);
+        std::mem::swap(&mut self.blocks, &mut other.blocks);
+        std::mem::swap(&mut self.constants, &mut other.constants);
     }
 
     /// Where the block's end leads, if that depends on this register and the instruction is the
@@ -210,17 +239,6 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             }
             _ => None,
         }
-    }
-
-    /// Jumps to the resume point of a suspended frame.
-    fn dispatch(&mut self, dispatch: Block) {
-        self.body.switch_to_block(dispatch);
-        let mut switch = Switch::new();
-        for (index, block) in self.resumes.iter().enumerate() {
-            switch.set_entry(index as u128 + 1, *block);
-        }
-        let resume = self.body.ins().load(types::I32, sound(), self.frame, FRAME_RESUME);
-        switch.emit(self.body, resume, self.unwind.leaving());
     }
 
     /// Arguments go to registers and locals.
@@ -339,224 +357,14 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.half(position)
     }
 
-    // ---- operations of the run-time ----
-
-    fn operate(&mut self, name: &'static str, arguments: &[Value]) -> (Option<Value>, Outcome) {
-        let (function, outcome) = match self.unit.entries.get(name) {
-            Some((function, entry)) => (*function, entry.outcome),
-            None => panic!("the run-time has no operation {name}"),
-        };
-        let mut all = vec![self.frame, self.process, self.worker];
-        all.extend_from_slice(arguments);
-        (self.body.call(function, &all).first().copied(), outcome)
-    }
-
-    /// An operation without failure.
-    pub(super) fn plain(&mut self, name: &'static str, arguments: &[Value]) -> Option<Value> {
-        let (value, outcome) = self.operate(name, arguments);
-        debug_assert_eq!(outcome, Outcome::Value, "{name}");
-        value
-    }
-
-    /// An operation that gives a value and cannot fail.
-    pub(super) fn value(&mut self, name: &'static str, arguments: &[Value]) -> Value {
-        match self.plain(name, arguments) {
-            Some(value) => value,
-            None => panic!("{name} gives nothing"),
-        }
-    }
-
-    /// A truth value of 32 bits, as a word.
-    pub(super) fn truth(&mut self, name: &'static str, arguments: &[Value]) -> Value {
-        let value = self.value(name, arguments);
-        self.body.ins().uextend(types::I64, value)
-    }
-
-    /// An operation that may fault.
-    pub(super) fn faults(&mut self, name: &'static str, arguments: &[Value]) {
-        let (status, outcome) = self.operate(name, arguments);
-        debug_assert_eq!(outcome, Outcome::Faults, "{name}");
-        if let Some(status) = status {
-            self.unwind_if(status);
-        }
-    }
-
-    /// An operation that is called only where it faults, which the code has tested. It does not
-    /// return to the code that follows, so no value has to outlive it: what a loop has in
-    /// registers, reals above all, stays there.
-    pub(super) fn states_fault(&mut self, name: &'static str, arguments: &[Value]) {
-        self.operate(name, arguments);
-        let unwind = self.unwind();
-        self.body.ins().jump(unwind, &[]);
-    }
-
-    /// An operation that gives an address, or null after a fault.
-    pub(super) fn finds(&mut self, name: &'static str, arguments: &[Value]) -> Value {
-        let (address, outcome) = self.operate(name, arguments);
-        debug_assert_eq!(outcome, Outcome::Finds, "{name}");
-        let address = address.unwrap_or(self.frame);
-        let next = self.body.create_block();
-        let unwind = self.unwind();
-        self.body.ins().brif(address, next, &[], unwind, &[]);
-        self.body.switch_to_block(next);
-        address
-    }
-
-    fn unwind_if(&mut self, status: Value) {
-        let next = self.body.create_block();
-        let unwind = self.unwind();
-        self.body.ins().brif(status, unwind, &[], next, &[]);
-        self.body.switch_to_block(next);
-    }
-
-    /// Begins what is executed again when the process is resumed.
-    pub(super) fn retry(&mut self) -> Block {
-        let retry = self.body.create_block();
-        self.body.ins().jump(retry, &[]);
-        self.body.switch_to_block(retry);
-        retry
-    }
-
-    /// An operation that may suspend; then all since `retry` is executed again.
-    pub(super) fn blocks(&mut self, name: &'static str, arguments: &[Value], retry: Block) {
-        let suspended = self.body.create_block();
-        self.body.set_cold_block(suspended);
-        self.blocks_at(name, arguments, retry, suspended);
-    }
-
-    /// The same; code that has suspended the process by itself goes to `suspended`.
-    pub(super) fn blocks_at(
-        &mut self,
-        name: &'static str,
-        arguments: &[Value],
-        retry: Block,
-        suspended: Block,
-    ) {
-        self.hold();
-        let (status, outcome) = self.operate(name, arguments);
-        debug_assert_eq!(outcome, Outcome::Blocks, "{name}");
-        let (next, waits) = (self.body.create_block(), self.body.create_block());
-        self.body.set_cold_block(waits);
-        let status = status.unwrap_or(self.frame);
-        self.body.ins().brif(status, waits, &[], next, &[]);
-        self.body.switch_to_block(waits);
-        self.suspend_at_or_unwind(status, retry, suspended);
-        self.body.switch_to_block(next);
-    }
-
-    /// The same of an operation that seldom suspends, and then leaves the process ready: the
-    /// monitor is taken only then.
-    pub(super) fn pauses(&mut self, name: &'static str, arguments: &[Value], retry: Block) {
-        let (status, outcome) = self.operate(name, arguments);
-        debug_assert_eq!(outcome, Outcome::Blocks, "{name}");
-        let (next, waits) = (self.body.create_block(), self.body.create_block());
-        let suspended = self.body.create_block();
-        self.body.set_cold_block(waits);
-        self.body.set_cold_block(suspended);
-        let status = status.unwrap_or(self.frame);
-        self.body.ins().brif(status, waits, &[], next, &[]);
-        self.body.switch_to_block(waits);
-        let is = self.body.ins().icmp_imm_u(IntCC::Equal, status, i64::from(SUSPENDED));
-        let unwind = self.unwind();
-        self.body.ins().brif(is, suspended, &[], unwind, &[]);
-        self.body.switch_to_block(suspended);
-        self.hold();
-        self.suspend(retry);
-        self.body.switch_to_block(next);
-    }
-
-    /// Status 1 or 2 is known.
-    pub(super) fn suspend_or_unwind(&mut self, status: Value, resume: Block) {
-        let suspended = self.body.create_block();
-        self.body.set_cold_block(suspended);
-        self.suspend_at_or_unwind(status, resume, suspended);
-    }
-
-    fn suspend_at_or_unwind(&mut self, status: Value, resume: Block, suspended: Block) {
-        let is = self.body.ins().icmp_imm_u(IntCC::Equal, status, i64::from(SUSPENDED));
-        let unwind = self.unwind();
-        self.body.ins().brif(is, suspended, &[], unwind, &[]);
-        self.body.switch_to_block(suspended);
-        self.suspend(resume);
-    }
-
     /// Where a fault leaves.
     pub(super) fn unwind(&mut self) -> Block {
         self.unwind.block(self.body)
     }
 
-    /// Has the scheduler start a frame when the native stack is deep enough.
-    pub(super) fn defer(&mut self, callee: Value, resume: Block) {
-        self.operate("call_deferred", &[callee]);
-        self.suspend(resume);
-    }
-
-    /// Keeps what is needed and returns; resumed, reloads it and goes to `resume`.
-    pub(super) fn suspend(&mut self, resume: Block) {
-        let reload = self.keep();
-        self.leave_suspended(reload, resume);
-    }
-
-    /// Keeps the live registers, and sets the frame's resume point to the block that it returns.
-    fn keep(&mut self) -> Block {
-        for (word, register) in self.kept().into_iter().enumerate() {
-            let value = self.get(register);
-            let offset = self.unit.frames[self.id].word(word);
-            self.body.ins().store(sound(), value, self.frame, offset);
-        }
-        let reload = self.body.create_block();
-        self.resumes.push(reload);
-        let point = self.half(self.resumes.len() as u32);
-        self.body.ins().store(sound(), point, self.frame, FRAME_RESUME);
-        reload
-    }
-
-    /// Returns; resumed, takes up again what has been kept and goes to `resume`.
-    fn leave_suspended(&mut self, reload: Block, resume: Block) {
-        let status = self.half(SUSPENDED);
-        self.body.ins().return_(&[status]);
-        self.body.switch_to_block(reload);
-        for (word, register) in self.kept().into_iter().enumerate() {
-            let ty = machine(self.function.registers[register]);
-            let offset = self.unit.frames[self.id].word(word);
-            let value = self.body.ins().load(ty, sound(), self.frame, offset);
-            self.set(register, value);
-        }
-        let (block, index) = self.at;
-        for (register, viewed) in self.unit.frames[self.id].viewed(block, index) {
-            let value = self.view_anew(viewed);
-            self.set(register, value);
-        }
-        self.body.ins().jump(resume, &[]);
-    }
-
-    fn kept(&self) -> Vec<Register> {
-        let (block, index) = self.at;
-        self.unit.frames[self.id].kept(block, index)
-    }
-
-    /// A fault that the code itself finds, if `condition` is not 0.
-    pub(super) fn fault_if(&mut self, condition: Value, reason: u32, detail: Option<Value>) {
-        let (next, cold) = (self.body.create_block(), self.body.create_block());
-        self.body.set_cold_block(cold);
-        self.body.ins().brif(condition, cold, &[], next, &[]);
-        self.body.switch_to_block(cold);
-        self.fault(reason, detail);
-        self.body.switch_to_block(next);
-    }
-
-    /// Ends the block with a fault.
-    pub(super) fn fault(&mut self, reason: u32, detail: Option<Value>) {
-        let detail = detail.unwrap_or_else(|| self.body.ins().iconst(types::I64, 0));
-        let (reason, position) = (self.half(reason), self.position());
-        self.operate("fault", &[reason, detail, position]);
-        let unwind = self.unwind();
-        self.body.ins().jump(unwind, &[]);
-    }
-
     // ---- exits ----
 
-    fn terminator(&mut self, terminator: &Terminator) {
+    pub(super) fn terminator(&mut self, terminator: &Terminator) {
         match *terminator {
             Terminator::Jump(block) => _ = self.body.ins().jump(self.blocks[block], &[]),
             Terminator::Branch { condition, then, otherwise } => {
@@ -613,19 +421,29 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     fn exits(&mut self) {
         let is_condition = matches!(self.function.kind, FunctionKind::Condition { .. });
         let result = self.function.result.filter(|_| !self.framed && !is_condition).map(machine);
+        self.unwind_exit(result);
+        self.leave_exit(result);
+    }
+
+    /// The block to which faults lead. A native function leaves by the other exit, with a result
+    /// that is not used.
+    fn unwind_exit(&mut self, result: Option<Machine>) {
         self.unwind.finish(self.body);
         let status = self.half(UNWINDING);
         if self.framed {
             self.body.ins().return_(&[status]);
-        } else {
-            let nothing = result.map(|ty| match ty {
-                types::F64 => self.body.ins().f64const(0.0),
-                ty => self.body.ins().iconst(ty, 0),
-            });
-            let all: Vec<_> =
-                [Some(status), nothing].into_iter().flatten().map(Into::into).collect();
-            self.body.ins().jump(self.leave, &all);
+            return;
         }
+        let nothing = result.map(|ty| match ty {
+            types::F64 => self.body.ins().f64const(0.0),
+            ty => self.body.ins().iconst(ty, 0),
+        });
+        let all: Vec<_> = [Some(status), nothing].into_iter().flatten().map(Into::into).collect();
+        self.body.ins().jump(self.leave, &all);
+    }
+
+    /// The block to which returns lead: drops what locals own.
+    fn leave_exit(&mut self, result: Option<Machine>) {
         let parameters: Vec<Value> = if self.framed {
             Vec::new()
         } else {
@@ -649,21 +467,9 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         }
     }
 
-    /// Frees what the word owns, if it owns something.
-    pub(super) fn drop_if_any(&mut self, at: Address, kind: Owned) {
-        let word = self.load(at, Type::Integer);
-        let (some, next) = (self.body.create_block(), self.body.create_block());
-        self.body.ins().brif(word, some, &[], next, &[]);
-        self.body.switch_to_block(some);
-        let (pointer, kind) = (self.pointer(at), self.half(kind as u32));
-        self.plain("drop_word", &[pointer, kind]);
-        self.body.ins().jump(next, &[]);
-        self.body.switch_to_block(next);
-    }
-
     // ---- instructions ----
 
-    fn instruction(&mut self, instruction: &Instruction) {
+    pub(super) fn instruction(&mut self, instruction: &Instruction) {
         match instruction {
             Instruction::Checkpoint => self.checkpoint(),
             Instruction::Call { result, function, arguments } => {
@@ -676,64 +482,6 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
                 Group::Owned => self.owned(instruction),
             },
         }
-    }
-
-    fn checkpoint(&mut self) {
-        use tidemill_proc::layout::{WORKER_BUDGET, WORKER_FLAG};
-        let over = match self.unit.checkpoints {
-            Checkpoints::None => return,
-            Checkpoints::Flag => {
-                // Another thread sets it: the load must not move.
-                let (flags, worker) = (MemFlagsData::new(), self.body.use_var(self.pacer));
-                self.body.ins().load(types::I8, flags, worker, WORKER_FLAG)
-            }
-            Checkpoints::Count => {
-                let left = self.body.ins().load(types::I64, sound(), self.worker, WORKER_BUDGET);
-                let left = self.body.ins().iadd_imm_s(left, -1);
-                self.body.ins().store(sound(), left, self.worker, WORKER_BUDGET);
-                self.body.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0)
-            }
-        };
-        let (next, cold) = (self.body.create_block(), self.body.create_block());
-        self.body.set_cold_block(cold);
-        self.body.ins().brif(over, cold, &[], next, &[]);
-        self.body.switch_to_block(cold);
-        // Kept before the call, so that nothing of the loop has to outlive it.
-        let reload = self.keep();
-        self.hold();
-        self.operate("pause", &[]);
-        if let Some(rest) = self.short_rest() {
-            let resumed = self.outside();
-            self.leave_suspended(reload, resumed);
-            self.body.switch_to_block(resumed);
-            let span = self.span;
-            for (instruction, span) in rest {
-                self.span = *span;
-                self.instruction(instruction);
-            }
-            let block = &self.function.blocks[self.at.0];
-            self.span = block.terminator.1;
-            self.terminator(&block.terminator.0);
-            self.span = span;
-        } else {
-            self.leave_suspended(reload, next);
-        }
-        self.body.switch_to_block(next);
-    }
-
-    /// The rest of the block after the instruction, if that is a few instructions of registers
-    /// alone. A process that is resumed there has a copy of it: so the original has one
-    /// predecessor, and its results stay in the registers of the loop.
-    fn short_rest(&self) -> Option<&'u [(Instruction, Span)]> {
-        let block = &self.function.blocks[self.at.0];
-        let rest = &block.instructions[self.at.1 + 1..];
-        let is_plain = |(instruction, _): &(Instruction, Span)| match instruction {
-            Instruction::Constant { .. } | Instruction::Copy { .. } => true,
-            Instruction::Binary { operator, .. } => operator.is_comparison(),
-            _ => false,
-        };
-        let goes_on = matches!(block.terminator.0, Terminator::Jump(_) | Terminator::Branch { .. });
-        (goes_on && rest.len() <= REST_MAX && rest.iter().all(is_plain)).then_some(rest)
     }
 }
 

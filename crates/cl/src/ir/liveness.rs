@@ -11,7 +11,8 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Solves the backward equations by rounds.
+    /// Solves the backward equations by rounds until no set grows. Blocks are visited from the
+    /// last: most edges lead forward, so few rounds are needed.
     pub fn of(function: &Function) -> Liveness {
         let mut at_start: IdVec<BlockId, IdSet<Register>> =
             function.blocks.iter().map(|_| IdSet::default()).collect();

@@ -49,7 +49,8 @@ impl Dominance {
     }
 }
 
-/// The lowest node above both; all of its ancestors are final.
+/// The lowest node above both, whose ancestors are final: the intersection of K. D. Cooper, T. J.
+/// Harvey and K. Kennedy (*A Simple, Fast Dominance Algorithm*, 2001), by depth.
 fn common(a: Option<usize>, b: usize, above: &[Option<usize>], depth: &[u32]) -> Option<usize> {
     let (mut a, mut b) = (a?, b);
     while a != b {

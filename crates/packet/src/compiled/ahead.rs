@@ -180,7 +180,7 @@ impl Writer<'_, '_, '_> {
 
     /// Writes the paths through a kernel.
     fn follow(&mut self, ahead: &mut Ahead, at: usize) {
-        let FlowFacts { blocks: facts, always, .. } = self.places[at].flow.clone();
+        let FlowFacts { blocks: facts, always, .. } = self.sites[at].flow.clone();
         let mut scope = self.scope(at);
         scope.drops.fill(Some(ahead.next));
         let kernel = scope.kernel;
@@ -250,7 +250,7 @@ impl Writer<'_, '_, '_> {
             Step::SetWord(word, value)
                 if scope.kernel.words[word as usize].kind == WordKind::Local =>
             {
-                if let Some(register) = self.places[scope.at].words[word as usize] {
+                if let Some(register) = self.sites[scope.at].words[word as usize] {
                     self.body.def_var(register, scope.get(value));
                 }
             }

@@ -74,7 +74,7 @@ impl Writer<'_, '_, '_> {
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(take);
         self.take_from(from, at);
-        let entry = self.places[0].entry;
+        let entry = self.sites[0].entry;
         self.body.ins().jump(entry, &[]);
     }
 
@@ -128,7 +128,7 @@ impl Writer<'_, '_, '_> {
         for (variable, value) in [(self.start, start), (self.length, length), (self.data, data)] {
             self.body.def_var(variable, value);
         }
-        let entry = self.places[0].entry;
+        let entry = self.sites[0].entry;
         self.body.ins().jump(entry, &[]);
     }
 
@@ -183,7 +183,7 @@ impl Writer<'_, '_, '_> {
             self.body.switch_to_block(ours);
         }
         self.take(none);
-        if self.places[at].copies.is_none() {
+        if self.sites[at].copies.is_none() {
             let one = self.body.ins().iconst(types::I64, 1);
             self.add(self.allocated, one);
         }
@@ -294,7 +294,7 @@ impl Writer<'_, '_, '_> {
 
     /// Where a packet is freed that was at kernel `at`.
     pub(super) fn free_for(&mut self, at: usize) -> Block {
-        self.free_before(self.places[at].after)
+        self.free_before(self.sites[at].after)
     }
 
     /// A block that frees the packet and continues at `after`.

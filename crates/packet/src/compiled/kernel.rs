@@ -91,7 +91,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 end_of(block.end, always[id]).targets().for_each(|to| ways[to] += 1);
             }
         }
-        scope.linear = self.places[at].linear.iter().flat_map(|linear| linear.values).collect();
+        scope.linear = self.sites[at].linear.iter().flat_map(|linear| linear.values).collect();
         scope.ways = ways;
         let blocks: IdVec<BlockId, Code> =
             kernel.blocks.iter().map(|_| self.body.create_block()).collect();
@@ -187,7 +187,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 let number = self.expr(scope, expr);
                 scope.set(value, number);
             }
-            Step::SetWord(word, value) => match self.places[scope.at].words[word as usize] {
+            Step::SetWord(word, value) => match self.sites[scope.at].words[word as usize] {
                 Some(register) => self.body.def_var(register, scope.get(value)),
                 None => self.body.store_word(scope.get(value), scope.words, word as usize * 8),
             },
@@ -408,7 +408,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 let input = self.input_of(scope.at) as i64;
                 self.body.ins().iconst(types::I64, input)
             }
-            Expr::Word(word) => match self.places[scope.at].words[word as usize] {
+            Expr::Word(word) => match self.sites[scope.at].words[word as usize] {
                 Some(register) => self.body.use_var(register),
                 None => {
                     let base = self.body.address(scope.words);

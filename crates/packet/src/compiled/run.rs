@@ -12,8 +12,24 @@
 //! is counted per packet is counted in registers, and written when the loop ends: nothing reads it
 //! meanwhile.
 //!
-//! Where a kernel copies a packet, each copy goes all its way before the next is made; the kernels
-//! on the ways share nothing, so that is the same as one kernel after the other.
+//! Where a kernel copies a packet, each copy is processed to its end before the next is made; the
+//! kernels on their ways share nothing, so that is the same as one kernel after the other.
+//!
+//! The function is written in this order: counters and words in registers ([`Writer::plan`]); the
+//! loop that takes packets ([`super::feed`]); the kernels, in the order of the run; sends to rings;
+//! frees; what is written when the loop ends.
+//!
+//! Invariants:
+//!
+//! 1. Between two kernels the variables `buffer`, `data`, `start` and `length` describe the packet.
+//! 2. A kernel comes after its predecessor in the run. So all jumps to its entry are written, and
+//!    its [`Site`] is complete, when its own code is written.
+//! 3. Facts about bytes ([`Known`]) pass to the next kernel only if it is entered at one point: it
+//!    is then a block with a single predecessor. Elsewhere the bytes are written to the packet, and
+//!    nothing is known.
+//! 4. While the loop runs, the write indexes of rings after the run, the head of the freelist and
+//!    some words of kernels are in variables; memory has the values of the beginning. The head of
+//!    the freelist is written before a call grows the pool, and read after it.
 
 use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, CallConv, InstBuilder, IntCC, Value, Variable, signature, types};
@@ -80,12 +96,39 @@ enum Count {
     Own(Variable),
 }
 
+impl Count {
+    /// The number of packets from which it follows, or itself.
+    fn variable(self) -> Variable {
+        match self {
+            Count::As(variable) | Count::Each(variable, _) | Count::Own(variable) => variable,
+        }
+    }
+}
+
 /// A link between two kernels.
 #[derive(Clone, Copy)]
 struct Between {
     link: usize,
     packets: Count,
     bytes: Count,
+}
+
+/// Where the packets of a kernel and their bytes are counted.
+#[derive(Clone, Copy)]
+struct Counted {
+    packets: Variable,
+    /// `None` if they are not counted: they follow from the packets, or nothing needs them yet.
+    bytes: Option<Variable>,
+}
+
+impl Between {
+    fn counted(self) -> Counted {
+        let bytes = match self.bytes {
+            Count::Each(..) => None,
+            bytes => Some(bytes.variable()),
+        };
+        Counted { packets: self.packets.variable(), bytes }
+    }
 }
 
 /// A ring after the run.
@@ -140,7 +183,7 @@ pub(super) struct Writer<'w, 'm, 'p> {
     pub input: Variable,
     /// Takes the next packet.
     pub next: Block,
-    pub places: Vec<Site>,
+    pub sites: Vec<Site>,
     between: Vec<Between>,
     outs: Vec<Out>,
     /// Packets of the first kernel.
@@ -178,7 +221,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             length,
             input,
             next,
-            places: Vec::new(),
+            sites: Vec::new(),
             between: Vec::new(),
             outs: Vec::new(),
             taken,
@@ -232,15 +275,15 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             None => self.packets(done),
         }
         for at in 0..self.run.apps.len() {
-            self.body.switch_to_block(self.places[at].entry);
+            self.body.switch_to_block(self.sites[at].entry);
             self.note_oldest(at);
-            self.known = self.places[at].known.take().unwrap_or_default();
+            self.known = self.sites[at].known.take().unwrap_or_default();
             self.versions(at);
         }
         for at in 0..self.outs.len() {
             if let Some(block) = self.outs[at].block {
                 self.body.switch_to_block(block);
-                let after = self.places[self.outs[at].at].after;
+                let after = self.sites[self.outs[at].at].after;
                 self.send(at, after);
             }
         }
@@ -251,63 +294,66 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
 
     /// Computes the facts about the packets of each kernel, and how links are counted.
     fn plan(&mut self) {
-        let mut words = WORDS_MAX;
-        let mut counts: Vec<(Option<Variable>, Option<Variable>)> = Vec::new();
+        let mut words_left = WORDS_MAX;
+        let mut counted: Vec<Counted> = Vec::new();
         for at in 0..self.run.apps.len() {
             let (kernel, _) = self.kernel(at);
             let before = self.run.before[at];
-            let mut length = kernel.supply.map(|supply| supply.bytes.into());
-            let mut least = 0;
+            let (mut length, mut bytes_min) = (kernel.supply.map(|supply| supply.bytes.into()), 0);
             if at == 0 {
-                counts.push((Some(self.taken), None));
+                counted.push(Counted { packets: self.taken, bytes: None });
             } else {
+                debug_assert!(before < at, "a kernel comes after its predecessor");
                 let link = self.link_into(at);
-                let output = self.output_of(before, link);
-                let place = &self.places[before];
-                let lets_all = place.flow.all_leave_by(output);
-                least = place.flow.emitted_by(output);
-                let keeps = lets_all && place.flow.keeps_length;
+                let between = self.count_link(link, before, counted[before]);
+                counted.push(between.counted());
+                self.between.push(between);
                 length = self.length_after(before);
-                let (packets_before, bytes_before) = counts[before];
-                let packets = match packets_before.filter(|_| lets_all) {
-                    Some(same) => Count::As(same),
-                    None => Count::Own(self.zero()),
-                };
-                let bytes = match (length, bytes_before.filter(|_| keeps)) {
-                    (Some(each), _) => Count::Each(variable_of(packets), each),
-                    (None, Some(same)) => Count::As(same),
-                    (None, None) => Count::Own(self.zero()),
-                };
-                counts.push((
-                    Some(variable_of(packets)),
-                    (!matches!(bytes, Count::Each(..))).then(|| variable_of(bytes)),
-                ));
-                self.between.push(Between { link, packets, bytes });
+                bytes_min = self.sites[before].flow.emitted_by(self.output_of(before, link));
             }
-            let flow = flow(kernel, least);
+            let flow = flow(kernel, bytes_min);
             let linear = self.linear(at, &flow, length);
             let copies = self.copies_of_each(at, &flow);
-            let place = Site {
+            let site = Site {
                 entry: self.body.create_block(),
                 after: self.next,
                 known: None,
-                words: self.registers(at, &linear, &mut words),
+                words: self.registers(at, &linear, &mut words_left),
                 linear,
                 copies,
                 oldest: self.oldest_of(at),
                 flow,
                 length,
             };
-            self.places.push(place);
+            self.sites.push(site);
             for link in self.rings_after(at) {
                 self.open(link, at);
             }
         }
     }
 
+    /// How the packets over a link are counted, and their bytes, if those of the kernel `before` it
+    /// are counted so: as these, where all its packets leave by the link and none has changed its
+    /// length.
+    fn count_link(&mut self, link: usize, before: usize, counted: Counted) -> Between {
+        let flow = &self.sites[before].flow;
+        let lets_all = flow.all_leave_by(self.output_of(before, link));
+        let keeps_bytes = lets_all && flow.keeps_length;
+        let packets = match lets_all {
+            true => Count::As(counted.packets),
+            false => Count::Own(self.zero()),
+        };
+        let bytes = match (self.length_after(before), counted.bytes.filter(|_| keeps_bytes)) {
+            (Some(each), _) => Count::Each(packets.variable(), each),
+            (None, Some(same)) => Count::As(same),
+            (None, None) => Count::Own(self.zero()),
+        };
+        Between { link, packets, bytes }
+    }
+
     /// How long all packets are that leave a kernel.
     pub fn length_after(&self, at: usize) -> Option<u64> {
-        self.places[at].length.filter(|_| self.places[at].flow.keeps_length)
+        self.sites[at].length.filter(|_| self.sites[at].flow.keeps_length)
     }
 
     /// The link from which kernel `at`, not the first, has its packets.
@@ -415,9 +461,10 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         }
     }
 
-    /// Records that the first packet of a batch at a sink is the oldest.
+    /// Records that the first packet of a batch at a sink is the oldest: the word is -1 until there
+    /// is one.
     fn note_oldest(&mut self, at: usize) {
-        let Some(oldest) = self.places[at].oldest else { return };
+        let Some(oldest) = self.sites[at].oldest else { return };
         let (note, on) = (self.body.create_block(), self.body.create_block());
         let known = self.body.use_var(oldest);
         let first = self.body.ins().icmp_imm_s(IntCC::Equal, known, -1);
@@ -435,11 +482,10 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     pub fn emit(&mut self, at: usize, output: u32) {
         let Some(link) = self.link_of(at, output) else { return self.drop_unlinked(at) };
         match self.step_after(link) {
-            Some(next) => self.enter(next, self.places[at].after),
+            Some(next) => self.enter(next, self.sites[at].after),
             None => {
                 self.write_known();
                 let out = self.out_of(link);
-                self.outs[out].is_used = true;
                 let block = match self.outs[out].block {
                     Some(block) => block,
                     None => {
@@ -457,9 +503,8 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         let outputs = self.blueprint.apps[self.app(at)].outputs.len();
         let Some(last) = outputs.checked_sub(1) else { return self.drop_unlinked(at) };
         self.write_known();
-        let variables = [self.buffer, self.data, self.start, self.length];
         for output in 0..last as u32 {
-            let itself = variables.map(|variable| self.body.use_var(variable));
+            let itself = self.packet();
             let known = self.known.clone();
             let after = self.body.create_block();
             match self.link_of(at, output) {
@@ -467,11 +512,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
                     self.copy(at, after);
                     match self.step_after(link) {
                         Some(next) => self.enter(next, after),
-                        None => {
-                            let out = self.out_of(link);
-                            self.outs[out].is_used = true;
-                            self.send(out, after);
-                        }
+                        None => self.send_over(link, after),
                     }
                 }
                 // An output without a link is never declared with many; nothing is to be copied for
@@ -481,9 +522,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
                 }
             }
             self.body.switch_to_block(after);
-            for (variable, value) in variables.into_iter().zip(itself) {
-                self.body.def_var(variable, value);
-            }
+            self.set_packet(itself);
             self.known = known;
         }
         self.emit(at, last as u32);
@@ -496,18 +535,33 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             let (kernel, words) = self.kernel(at);
             return self.count_drop(words, kernel.words.len() + kernel.reasons.len());
         };
+        debug_assert!(self.step_after(link).is_none(), "the copy leaves the run");
         self.write_known();
-        let variables = [self.buffer, self.data, self.start, self.length];
-        let itself = variables.map(|variable| self.body.use_var(variable));
+        let itself = self.packet();
         let after = self.body.create_block();
         self.copy(at, after);
-        let out = self.out_of(link);
-        self.outs[out].is_used = true;
-        self.send(out, after);
+        self.send_over(link, after);
         self.body.switch_to_block(after);
-        for (variable, value) in variables.into_iter().zip(itself) {
+        self.set_packet(itself);
+    }
+
+    /// What describes the packet, while a copy takes its place.
+    fn packet(&mut self) -> [Value; 4] {
+        [self.buffer, self.data, self.start, self.length]
+            .map(|variable| self.body.use_var(variable))
+    }
+
+    fn set_packet(&mut self, values: [Value; 4]) {
+        let variables = [self.buffer, self.data, self.start, self.length];
+        for (variable, value) in variables.into_iter().zip(values) {
             self.body.def_var(variable, value);
         }
+    }
+
+    /// Puts the packet into the ring of a link; continues at `after`.
+    fn send_over(&mut self, link: usize, after: Block) {
+        let out = self.out_of(link);
+        self.send(out, after);
     }
 
     /// The number of the input of a kernel after the first.
@@ -529,13 +583,13 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             let length = self.body.use_var(self.length);
             self.add(variable, length);
         }
-        self.places[next].after = after;
+        self.sites[next].after = after;
         if self.ways_into(next) == 1 {
-            self.places[next].known = Some(self.known.clone());
+            self.sites[next].known = Some(self.known.clone());
         } else {
             self.write_known();
         }
-        let entry = self.places[next].entry;
+        let entry = self.sites[next].entry;
         self.body.ins().jump(entry, &[]);
     }
 
@@ -551,9 +605,12 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.blueprint.apps[self.app(at)].outputs.get(output as usize).copied().flatten()
     }
 
-    fn out_of(&self, link: usize) -> usize {
+    /// The ring of a link after the run, to which code that is about to be written sends.
+    fn out_of(&mut self, link: usize) -> usize {
         let out = self.outs.iter().position(|out| out.link == link);
-        out.expect("rings after the run are open")
+        let out = out.expect("rings after the run are open");
+        self.outs[out].is_used = true;
+        out
     }
 
     fn drop_unlinked(&mut self, at: usize) {
@@ -605,14 +662,14 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     fn came(&mut self, at: usize) -> (Value, Option<Value>) {
         if at == 0 {
             let packets = self.body.use_var(self.taken);
-            let length = self.places[0].length;
+            let length = self.sites[0].length;
             let bytes = length.map(|each| self.body.ins().imul_imm_u(packets, each as i64));
             return (packets, bytes);
         }
         let link = self.link_into(at);
         let between = self.between.iter().find(|between| between.link == link);
         let Between { packets, bytes, .. } = *between.expect("it is planned");
-        let packets = self.body.use_var(variable_of(packets));
+        let packets = self.body.use_var(packets.variable());
         let bytes = match bytes {
             Count::Each(_, each) => self.body.ins().imul_imm_u(packets, each as i64),
             Count::As(variable) | Count::Own(variable) => self.body.use_var(variable),
@@ -624,14 +681,14 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     fn end_linear(&mut self, at: usize) {
         let (_, words) = self.kernel(at);
         let (packets, bytes) = self.came(at);
-        for Linear { word, each, .. } in self.places[at].linear.clone() {
+        for Linear { word, each, .. } in self.sites[at].linear.clone() {
             let by = match each {
                 Each::Number(number) => self.body.ins().imul_imm_u(packets, number.cast_signed()),
                 Each::Length => bytes.expect("bytes are counted where they are used"),
             };
             self.body.add_to_word(words, word as usize * 8, by);
         }
-        if let Some(copies) = self.places[at].copies {
+        if let Some(copies) = self.sites[at].copies {
             let copies = self.body.ins().imul_imm_u(packets, copies as i64);
             self.body.add_to_word(self.blueprint.pool.allocated, 0, copies);
         }
@@ -648,7 +705,8 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         }
     }
 
-    /// Writes what was counted, and notifies of links that are no longer empty.
+    /// Writes what was counted, and notifies of links that are no longer empty. A link between two
+    /// kernels has had as many packets taken out as put in: both of its indexes grow by them.
     fn end(&mut self) {
         self.close_pool();
         for at in 1..self.run.apps.len() {
@@ -662,15 +720,15 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         for at in 0..self.run.apps.len() {
             let (kernel, words) = self.kernel(at);
             self.end_linear(at);
-            for word in 0..self.places[at].words.len() {
-                let Some(register) = self.places[at].words[word] else { continue };
+            for word in 0..self.sites[at].words.len() {
+                let Some(register) = self.sites[at].words[word] else { continue };
                 if kernel.words[word].kind == WordKind::Local {
                     continue;
                 }
                 let value = self.body.use_var(register);
                 self.body.store_word(value, words, word * 8);
             }
-            if let Some(oldest) = self.places[at].oldest {
+            if let Some(oldest) = self.sites[at].oldest {
                 let value = self.body.use_var(oldest);
                 self.body.store_word(value, self.blueprint.apps[self.app(at)].oldest, 0);
             }
@@ -691,7 +749,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.body.store_word(now, part.ring, ring::WRITE);
         let bytes = self.body.use_var(bytes);
         self.body.add_to_word(part.ring, ring::TX_BYTES, bytes);
-        // It was empty, and is no longer.
+        // It was empty, as `full` is `QUEUED_MAX` beyond what was read, and is no longer.
         let empty = self.body.ins().iadd_imm_u(begin, QUEUED_MAX as i64);
         let was_empty = self.body.ins().icmp(IntCC::Equal, empty, full);
         let grew = self.body.ins().icmp(IntCC::NotEqual, now, begin);
@@ -716,17 +774,13 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     }
 }
 
-fn variable_of(count: Count) -> Variable {
-    match count {
-        Count::As(variable) | Count::Each(variable, _) | Count::Own(variable) => variable,
-    }
-}
-
 fn variable(body: &mut Body<'_>, value: Value) -> Variable {
     let variable = body.declare_var(types::I64);
     body.def_var(variable, value);
     variable
 }
+
+const _: () = assert!(SLOTS.is_power_of_two(), "a mask makes an index a slot");
 
 /// The address of a slot, less the offset of all slots.
 pub(super) fn slot_of(body: &mut Body<'_>, ring: Value, index: Value) -> Value {

@@ -16,7 +16,7 @@ impl Writer<'_, '_, '_> {
     /// Writes a kernel: twice, if it compares the length with many offsets. Packets that reach the
     /// last of them go to the version that does without.
     pub(super) fn versions(&mut self, at: usize) {
-        let whole = self.places[at].flow.clone();
+        let whole = self.sites[at].flow.clone();
         let Some(bytes) = self.merged(at) else { return self.steps(at, whole) };
         let (kernel, _) = self.kernel(at);
         let [long, short] = [(); 2].map(|()| self.body.create_block());
@@ -40,7 +40,7 @@ impl Writer<'_, '_, '_> {
         let outputs = self.blueprint.apps[self.app(at)].outputs.iter().flatten();
         // What follows in the run must have one kernel that leads to it.
         let is_last = outputs.into_iter().all(|&link| self.step_after(link).is_none());
-        let compared = self.places[at].flow.compared.iter();
+        let compared = self.sites[at].flow.compared.iter();
         let near = compared.copied().filter(|offset| *offset <= MERGED_BYTES_MAX);
         let is_worth = is_last
             && kernel.blocks.len() <= MERGED_BLOCKS_MAX

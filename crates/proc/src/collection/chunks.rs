@@ -113,6 +113,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
 
     #[inline(always)]
     pub(super) fn home(self, hash: u64) -> usize {
+        // In two steps, as a table of one chunk would need a shift by 64.
         (hash >> 1 >> (63 - self.bits)) as usize
     }
 
@@ -193,6 +194,8 @@ impl<const WORDS: usize> Chunks<WORDS> {
         loop {
             let chunk = self.chunk(number);
             let tags = chunk.get(0);
+            // The overflow count is no tag: `TAG_TOPS` leaves it out. Some chunk has a free slot,
+            // as tables are replaced before they are full.
             let free = matches(tags, 0);
             if free != 0 {
                 let slot = slot_of(free);

@@ -309,6 +309,7 @@ impl Order {
     /// The first entry above a key. Mostly the caller has the key of the entry returned last.
     fn first_above(self, by: Comparison, after: Words) -> usize {
         let prefix = key::prefix(by.keys, after);
+        // Entries ascend, removed ones included: this holds from the wanted entry to the last.
         let is_above = |index: usize| {
             let entry = self.entry(index);
             match entry.prefix.cmp(&prefix) {

@@ -110,6 +110,8 @@ impl Exclusive {
         // or its flag is raised after it was taken down.
         self.wanted.fetch_add(1, Ordering::SeqCst);
         let mut state = self.lock();
+        // While it waits, the caller counts as outside: two that request access would otherwise
+        // wait for each other.
         state.inside -= 1;
         state.middle += usize::from(when == When::Middle);
         self.changed.notify_all();
@@ -124,6 +126,8 @@ impl Exclusive {
             while state.inside > 0 {
                 state = self.wait(state);
             }
+            // A worker may have requested access in the middle of an operation meanwhile. The
+            // operation has to end first: `Between` finds no process in the middle of one.
             if when == When::Between && state.middle > 0 {
                 state.held = false;
                 self.changed.notify_all();

@@ -109,7 +109,7 @@ impl Desk {
         if !member.inbound[usize::from(self.index)].push(post) {
             return false;
         }
-        // With the one of a worker that is about to sleep: it sees the post, or we that it sleeps.
+        // Paired with the fence of `Crew::fall_asleep`: it sees the post, or we that it sleeps.
         fence(Ordering::SeqCst);
         self.crew.wake(usize::from(to));
         true

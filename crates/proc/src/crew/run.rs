@@ -1,4 +1,33 @@
 //! The scheduler of a worker that is one of several.
+//!
+//! ```text
+//! enter --> stretch --> fall asleep, if idle --> leave --> park while asleep --> enter ...
+//!
+//! stretch: lower the flag, run processes, account, share or gather components, poll the rings
+//! between two processes: due work, requests for exclusive access, posts of other loops
+//! ```
+//! The first worker does the same in [`Worker::run_first`], but it does not park: it returns to
+//! the event loop, which waits for descriptors and timers too.
+//!
+//! A worker that falls asleep must not miss a post. Each side writes, then reads what the other
+//! side writes, with a SeqCst fence between:
+//!
+//! ```text
+//! sleeper, Crew::fall_asleep:  asleep := true    fence    read the rings: a post? stay awake
+//! poster, Desk::send:          push into a ring  fence    read asleep: true? clear it, wake
+//! ```
+//! So at least one of them sees the other's write (the store buffering litmus test).
+//!
+//! Invariants:
+//!
+//! 1. A worker runs processes only between `enter` and `leave` of [`Exclusive`]. It parks outside,
+//!    so the others need not wait for it to get exclusive access.
+//! 2. Between two processes no operation of this worker is half done: there it steps aside, and
+//!    there it takes exclusive access itself to move components or to tear them down.
+//! 3. That all workers are `asleep` is only a hint that the run is quiet. It is decided under
+//!    exclusive access, when all posts are delivered and no process runs.
+//!
+//! [`Exclusive`]: super::exclusive::Exclusive
 
 use std::sync::atomic::{Ordering, fence};
 
@@ -11,11 +40,13 @@ use crate::paused::Paused;
 use crate::ticker::Ticker;
 use crate::{clock, component, monitor};
 
-/// Processes run between two checks of the rings: while components are spread, and while all are on
-/// one loop, when nothing is posted.
-const STEPS: [u64; 2] = [8, 64];
-/// Polls of the rings before a worker with nothing to run sleeps.
-const LOOKS: u32 = 300;
+/// Processes run between two checks of the rings while components are spread.
+const STEPS_SPREAD: u64 = 8;
+/// The same while all are on one loop: then nothing is posted.
+const STEPS_GATHERED: u64 = 64;
+/// Polls of the rings before a worker with nothing to run sleeps: a short wait is cheaper than
+/// parking and waking a thread.
+const POLLS_MAX: u32 = 300;
 
 /// Why a stretch of running ended.
 enum Stretch {
@@ -44,40 +75,48 @@ impl Worker {
         loop {
             let stretch = stretch(self, crew);
             pass_on(self);
-            match stretch {
-                Stretch::Slice => break Paused::Slice,
-                Stretch::Requests => break Paused::Requests,
-                Stretch::Ended => break self.end_crew(),
-                Stretch::Idle => {}
-            }
-            if crew.lies_down(self, 0) {
-                if !crew.all_asleep() {
-                    self.machine.console.flush();
-                    break Paused::Waiting;
-                }
-                crew.members[0].asleep.store(false, Ordering::SeqCst);
-                // One worker does what concerns all.
-                let quiet = between(self, |worker| {
-                    let quiet = crew.is_quiet(worker);
-                    if quiet {
-                        spread::gather(worker);
-                    }
-                    quiet
-                });
-                if quiet && !self.is_ready() {
-                    match self.settle() {
-                        None => continue,
-                        Some(Paused::Ended) => break self.end_crew(),
-                        Some(Paused::Waiting) => {
-                            if crew.lies_down(self, 0) {
-                                break Paused::Waiting;
-                            }
-                        }
-                        Some(paused) => break paused,
-                    }
-                }
+            let paused = match stretch {
+                Stretch::Slice => Some(Paused::Slice),
+                Stretch::Requests => Some(Paused::Requests),
+                Stretch::Ended => Some(self.end_crew()),
+                Stretch::Idle => self.pause_idle(crew),
+            };
+            if let Some(paused) = paused {
+                return paused;
             }
         }
+    }
+
+    /// Pauses the first worker, which has nothing to run; `None` if there is something after all.
+    fn pause_idle(&mut self, crew: &Crew) -> Option<Paused> {
+        if !crew.fall_asleep(self, 0) {
+            return None;
+        }
+        if !crew.all_asleep() {
+            self.machine.console.flush();
+            return Some(Paused::Waiting);
+        }
+        crew.members[0].asleep.store(false, Ordering::SeqCst);
+        if !self.gather_if_quiet(crew) || self.is_ready() {
+            return None;
+        }
+        match self.settle()? {
+            Paused::Ended => Some(self.end_crew()),
+            Paused::Waiting => crew.fall_asleep(self, 0).then_some(Paused::Waiting),
+            paused => Some(paused),
+        }
+    }
+
+    /// Gathers all components on the first loop if no loop has anything to run: one worker then
+    /// does what concerns all, such as advancing virtual time and finding deadlocks.
+    fn gather_if_quiet(&mut self, crew: &Crew) -> bool {
+        between(self, |worker| {
+            let quiet = crew.is_quiet(worker);
+            if quiet {
+                spread::gather(worker);
+            }
+            quiet
+        })
     }
 
     fn crew(&self) -> Option<std::sync::Arc<Crew>> {
@@ -90,8 +129,8 @@ impl Worker {
         Paused::Ended
     }
 
-    /// The life of another worker than the first: on a thread of its own.
-    pub(super) fn live(&mut self, index: usize, mut ticker: Option<Ticker>) {
+    /// Runs another worker than the first, on a thread of its own, until the run is over.
+    pub(super) fn run_thread(&mut self, index: usize, mut ticker: Option<Ticker>) {
         let Some(crew) = self.crew() else { return };
         let member = &crew.members[index];
         while !crew.is_over() {
@@ -101,7 +140,7 @@ impl Worker {
             }
             crew.exclusive.enter();
             let idle = match stretch(self, &crew) {
-                Stretch::Idle => crew.lies_down(self, index),
+                Stretch::Idle => crew.fall_asleep(self, index),
                 _ => false,
             };
             let written = !crew.spool.lock().is_ok_and(|spool| spool.is_empty());
@@ -112,6 +151,8 @@ impl Worker {
             if written || idle && crew.all_asleep() {
                 crew.wake(0);
             }
+            // A token of an earlier `unpark` ends `park` at once: `asleep` says whether it was
+            // woken.
             while idle && member.asleep.load(Ordering::SeqCst) && !crew.is_over() {
                 std::thread::park();
             }
@@ -120,11 +161,11 @@ impl Worker {
 }
 
 impl Crew {
-    /// Declares that a worker sleeps, unless something has been posted meanwhile.
-    fn lies_down(&self, worker: &Worker, index: usize) -> bool {
+    /// Declares that a worker sleeps; false if something has been posted meanwhile.
+    fn fall_asleep(&self, worker: &Worker, index: usize) -> bool {
         let asleep = &self.members[index].asleep;
         asleep.store(true, Ordering::SeqCst);
-        // With the one of `Desk::send`.
+        // Paired with the fence of `Desk::send`: the rings are read after `asleep` is set.
         fence(Ordering::SeqCst);
         if worker.has_no_posts() && !worker.is_ready() {
             return true;
@@ -139,20 +180,35 @@ impl Crew {
 
     /// Whether no loop has anything to run. The caller has exclusive access.
     fn is_quiet(&self, worker: &mut Worker) -> bool {
+        debug_assert!(self.is_alone() || self.is_over(), "a post may be in transit");
         (0..self.members.len()).all(|index| !worker.member(index as u8).is_ready())
     }
 }
 
-/// Runs processes until the slice is over or nothing is left, and accounts for the time.
+/// Runs processes until the slice is over or nothing is left, and moves components if that pays.
 fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
-    // SeqCst, with the addition in `Exclusive::acquire`.
+    // SeqCst, with the addition in `Exclusive::acquire`: either this slice sees the request, or the
+    // requester raises the flag after it was lowered here.
     worker.flag.swap(0, Ordering::SeqCst);
     monitor::begin(worker, i64::MAX);
     if crew.is_over() {
         return Stretch::Slice;
     }
-    let index = usize::from(super::index(worker));
-    let member = &crew.members[index];
+    let (result, run) = measured_processes(worker, crew);
+    worker.memory.trim();
+    crew.judge();
+    let surplus = surplus(worker, crew, &result, run);
+    if crew.shall_gather() {
+        spread::gather_for_now(worker);
+    } else if let Some(what) = surplus {
+        spread::share(worker, what);
+    }
+    if matches!(result, Stretch::Idle) { await_posts(worker, crew) } else { result }
+}
+
+/// Runs processes, and accounts for the time and the crossings, by which spreading is judged.
+fn measured_processes(worker: &mut Worker, crew: &Crew) -> (Stretch, Run) {
+    let member = &crew.members[usize::from(super::index(worker))];
     let start = crew.now_ns().max(1);
     member.busy_since_ns.store(start, Ordering::Relaxed);
     let (result, steps) = processes(worker, crew);
@@ -164,16 +220,8 @@ fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
         let crossings = std::mem::take(&mut desk.crossings);
         member.crossings.fetch_add(crossings, Ordering::Relaxed);
     }
-    worker.memory.trim();
-    crew.judge();
     let run = Run { ns: end.saturating_sub(start), steps, ready: worker.ready_count() };
-    let surplus = surplus(worker, crew, &result, run);
-    if crew.shall_gather() {
-        spread::gather_for_now(worker);
-    } else if let Some(what) = surplus {
-        spread::share(worker, what);
-    }
-    if matches!(result, Stretch::Idle) { await_posts(worker, crew) } else { result }
+    (result, run)
 }
 
 /// The components that may be moved to another loop after this stretch.
@@ -209,20 +257,20 @@ fn processes(worker: &mut Worker, crew: &Crew) -> (Stretch, u64) {
             monitor::look_due(worker);
         }
         if worker.ready_count() == 0 {
-            if !worker.post_overflow() {
-                // Delivered on the way.
-                between(worker, |_| ());
-            }
+            flush_posts(worker);
             if worker.is_ready() {
                 continue;
             }
             return (Stretch::Idle, steps);
         }
-        let most = if eager { 1 } else { STEPS[usize::from(!crew.is_spread())] };
-        steps += some_processes(worker, most);
+        let steps_max = match (eager, crew.is_spread()) {
+            (true, _) => 1,
+            (false, true) => STEPS_SPREAD,
+            (false, false) => STEPS_GATHERED,
+        };
+        steps += some_processes(worker, steps_max);
         after_steps(worker);
-        let is_over = worker.is_cut_off() || eager && shall_share(worker);
-        if is_over {
+        if worker.is_cut_off() || eager && shall_share(worker) {
             if !worker.machine.clocks.is_empty() && !crew.is_spread() {
                 clock::advance(worker);
             }
@@ -231,11 +279,11 @@ fn processes(worker: &mut Worker, crew: &Crew) -> (Stretch, u64) {
     }
 }
 
-/// Runs up to `most` processes, fewer if something else is to be done; returns how many. A request
-/// for exclusive access ends the slice of this worker.
+/// Runs up to `steps_max` processes, fewer if something else is to be done; returns the number. A
+/// request for exclusive access ends the slice of this worker: it raises the flag.
 #[inline]
-fn some_processes(worker: &mut Worker, most: u64) -> u64 {
-    for ran in 0..most {
+fn some_processes(worker: &mut Worker, steps_max: u64) -> u64 {
+    for ran in 0..steps_max {
         let Some(process) = worker.pop_ready() else { return ran };
         worker.prefetch_next();
         route::step(worker, process);
@@ -245,7 +293,7 @@ fn some_processes(worker: &mut Worker, most: u64) -> u64 {
             return ran + 1;
         }
     }
-    most
+    steps_max
 }
 
 /// Whether there is a process to give away, and a sleeping loop to take it.
@@ -272,8 +320,14 @@ fn after_steps(worker: &mut Worker) {
         desk.home = ComponentRef::NULL;
         spread::bring_home(worker, component);
     }
+    flush_posts(worker);
+}
+
+/// Posts what had no room in the rings. If there is still none, the others are stopped: exclusive
+/// access begins with the delivery of all posts. So two loops with full rings cannot wait for each
+/// other.
+fn flush_posts(worker: &mut Worker) {
     if !worker.post_overflow() {
-        // Delivered on the way.
         between(worker, |_| ());
     }
 }
@@ -299,21 +353,13 @@ fn run_alone(worker: &mut Worker) {
 fn do_due_work(worker: &mut Worker) -> Option<Stretch> {
     let first = !super::is_away(worker);
     if worker.machine.halted && !first {
-        between(worker, |worker| {
-            worker.machine.halted = false;
-            worker.machine.attention = false;
-            let first = worker.first();
-            first.machine.halted = true;
-            first.machine.attention = true;
-            if let Some(desk) = &worker.machine.desk {
-                desk.crew.wake(0);
-            }
-        });
+        halt_first(worker);
         return Some(Stretch::Slice);
     }
     if worker.machine.doomed.is_empty() {
         worker.do_due_work();
     } else {
+        // Tearing down may reach components of other loops.
         between(worker, |worker| worker.do_due_work());
     }
     if !first {
@@ -325,12 +371,26 @@ fn do_due_work(worker: &mut Worker) -> Option<Stretch> {
     worker.machine.is_noted().then_some(Stretch::Requests)
 }
 
+/// Passes a halt on to the first worker, which alone ends the run.
+fn halt_first(worker: &mut Worker) {
+    between(worker, |worker| {
+        worker.machine.halted = false;
+        worker.machine.attention = false;
+        let first = worker.first();
+        first.machine.halted = true;
+        first.machine.attention = true;
+        if let Some(desk) = &worker.machine.desk {
+            desk.crew.wake(0);
+        }
+    });
+}
+
 /// Nothing to run: polls the rings for a while before it sleeps.
 fn await_posts(worker: &mut Worker, crew: &Crew) -> Stretch {
     if !crew.is_spread() {
         return Stretch::Idle;
     }
-    for _ in 0..LOOKS {
+    for _ in 0..POLLS_MAX {
         if crew.exclusive.is_wanted() || worker.is_ready() {
             break;
         }

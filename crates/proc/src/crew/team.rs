@@ -135,5 +135,5 @@ fn work(hand: Hand, index: usize, span: Duration) {
     let worker = unsafe { &mut *worker };
     // Without a thread slices end when processes wait; hot loops are not cut off.
     let ticker = Ticker::new(&raw const worker.flag, span).ok();
-    worker.live(index, ticker);
+    worker.run_thread(index, ticker);
 }

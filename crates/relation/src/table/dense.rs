@@ -92,6 +92,8 @@ impl Dense {
     pub(super) fn sort(&mut self, next: &mut Vec<u32>) {
         let known = self.rows.len() + next.len();
         let few = SORTED_MIN.max(ROWS_A_VALUE_MIN * self.chains.len());
+        // Each sort has at least twice the rows of the one before: a row is moved a constant number
+        // of times on average.
         if known < few || next.len() < self.rows.len() {
             return;
         }

@@ -227,6 +227,10 @@ impl Table {
         self.pairs.as_ref()?.known()
     }
 
+    /// Inserts rows in three passes over blocks of them, so that the cache misses of a block
+    /// overlap: fetches slots; fetches the rows that these name; compares and inserts (group
+    /// prefetching: S. Chen, A. Ailamaki, P. B. Gibbons, T. C. Mowry, *Improving Hash Join
+    /// Performance through Prefetching*, ICDE 2004).
     fn insert_blocks<const STRIDE: usize>(
         &mut self,
         rows: &[u32],
@@ -248,6 +252,7 @@ impl Table {
                 *place = hash(row);
                 self.primary.prefetch(*place);
             }
+            // Only a guess: the third pass may fill the slot, or probe others.
             for &hash in &hashes[..count] {
                 if let Some(row) = self.primary.guess(hash) {
                     prefetch_item(&self.words, row as usize * stride);

@@ -66,6 +66,9 @@ impl RowSet {
         self.row_mask = u32::try_from(ids.next_power_of_two() - 1).unwrap_or(u32::MAX);
     }
 
+    /// The first slot to probe: the high word of a product instead of a remainder (D. Lemire, *Fast
+    /// Random Integer Generation in an Interval*, 2019). It depends on the upper bits of the hash
+    /// most, so the tag takes lower ones.
     #[inline]
     fn home(&self, hash: u64) -> usize {
         ((u128::from(hash) * self.slots.len() as u128) >> 64) as usize
@@ -101,6 +104,7 @@ impl RowSet {
         let (mut at, tag) = (self.home(hash), self.tag(hash));
         loop {
             let slot = self.slots[at];
+            // Equal tags cancel out, and what is left is the row.
             if slot ^ tag <= self.row_mask && slot < REMOVED {
                 let row = slot & self.row_mask;
                 if matches(row) {

@@ -1,7 +1,35 @@
 //! One round of one stratum: the phases of [`super`].
+//!
+//! ```text
+//! phase     does                                             continues with
+//! Start     skips a stratum whose inputs have not changed    Retract
+//! Retract   retracts what was derived from removed rows      Retract while there are any, Rederive
+//! Rederive  puts back what is derivable; groups; selections  Retract if that removed rows, Extend
+//! Extend    derives from new rows                            Retract if there were any, Start
+//! ```
+//! A call of [`Round::run`] is one pass of one phase.
+//!
+//! Retraction is DRed: overdelete, then rederive (A. Gupta, I. S. Mumick, V. S. Subrahmanian,
+//! *Maintaining Views Incrementally*, SIGMOD 1993), cut short where a row has a derivation from
+//! rows of lower rank ([`Support::Older`]). Extension is semi-naive (F. Bancilhon, R. Ramakrishnan,
+//! *An Amateur's Introduction to Recursive Query Processing Strategies*, SIGMOD 1986).
+//!
+//! Invariants:
+//!
+//! 1. A body atom meets each entry of a log once per use: its [`Cursor`] is the number of entries
+//!    that it has met ([`Delta`]).
+//! 2. `Retract` joins removed rows with all rows that were live at some time in the commit
+//!    ([`Visible::Ever`]). So a derivation from several removed rows is found, whichever was
+//!    removed first. It may retract too much, never too little; `Rederive` corrects that.
+//! 3. `Extend` begins with nothing left to retract or to rederive.
+//! 4. `Extend` finds each derivation from the new rows that it begins with. It finds one from
+//!    several of them at the last of their atoms only ([`semi_naive`]).
+//! 5. No strand runs while a table changes: the derivations from at most [`BATCH`] rows are
+//!    collected, then inserted or retracted.
 
 use std::borrow::Cow;
 
+use super::changes::ChangeLog;
 use super::groups::{Upkeep, different};
 use super::traced::{KnownDerivations, Noting};
 use super::{Cursor, Failures, Phase, Reselect, Source, ViewWork, Views};
@@ -10,7 +38,7 @@ use crate::eval::{EvalError, Scope};
 use crate::flat::TupleBuf;
 use crate::narrow::{self, Halt, Work};
 use crate::plan::{
-    Bind, Lookup, Output, Plan, RelationId, RuleId, Step, Strand, Stratum, ViewKind, ViewRule,
+    Atom, Bind, Lookup, Output, Plan, RelationId, RuleId, Step, Strand, Stratum, ViewKind, ViewRule,
 };
 use crate::strand::{Reading, Sink, run_rows, run_rows_traced};
 use crate::table::{Access, Key, Part, RowId, Table, TableSpec, Visible};
@@ -30,12 +58,63 @@ pub(super) struct Round<'r> {
     pub(super) failures: &'r mut dyn Failures,
 }
 
-/// Which rows of an atom's relation start a strand.
+/// The rows of an atom's relation that start a strand, by what they mean to the atom.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Delta {
-    Fresh,
-    Gone,
+    /// Removed rows: what was derived from them is retracted.
+    Removed,
+    /// New rows of a negated atom: what was derived from their absence is retracted.
+    Blocking,
+    /// New rows: they derive.
+    Inserted,
+    /// Removed rows of a negated atom: their absence derives.
+    Unblocking,
+    /// Rows of soft state that were inserted again: they refresh what they derive.
     Refreshed,
+}
+
+impl Delta {
+    /// The delta whose consequences an atom retracts.
+    fn retracting(atom: &Atom) -> Delta {
+        if atom.negated { Delta::Blocking } else { Delta::Removed }
+    }
+
+    /// The entries of a log among which its rows are.
+    fn entries(self, log: &ChangeLog) -> &[RowId] {
+        match self {
+            Delta::Inserted | Delta::Blocking => &log.fresh,
+            Delta::Removed | Delta::Unblocking => &log.gone,
+            Delta::Refreshed => &log.refreshed,
+        }
+    }
+
+    /// The number of entries met. An atom uses `fresh` and `gone` for one delta each, as it is
+    /// negated or not.
+    fn met(self, cursor: &mut Cursor) -> &mut usize {
+        match self {
+            Delta::Inserted | Delta::Blocking => &mut cursor.fresh,
+            Delta::Removed | Delta::Unblocking => &mut cursor.gone,
+            Delta::Refreshed => &mut cursor.refreshed,
+        }
+    }
+
+    /// Whether an entry is one of its rows: what a later entry has undone is not.
+    fn has(self, table: &Table, row: RowId) -> bool {
+        match self {
+            Delta::Inserted | Delta::Blocking | Delta::Refreshed => table.is_live(row),
+            Delta::Removed => !table.is_live(row),
+            // The absence of a row inserted and removed in this commit is not new.
+            Delta::Unblocking => !table.is_live(row) && table.was_live(row),
+        }
+    }
+}
+
+/// The rows from which an atom of a rule derives in a round.
+struct Extension {
+    /// The rule, in the stratum.
+    index: usize,
+    atom: usize,
+    rows: Vec<RowId>,
 }
 
 /// The source of a derivation.
@@ -95,7 +174,8 @@ impl Round<'_> {
         })
     }
 
-    /// Retracts all derivations that used a removed row (or a new row, where it is negated).
+    /// Retracts all derivations that used a removed row (or a new row, where it is negated). What
+    /// that removes is retracted by the next pass: its rows are new entries of the logs.
     fn retract(&mut self) {
         let mut any = false;
         for (index, rule) in self.stratum.rules.iter().enumerate() {
@@ -104,8 +184,7 @@ impl Round<'_> {
                 continue;
             }
             for (atom, body) in rule.body.iter().enumerate() {
-                let delta = if body.negated { Delta::Fresh } else { Delta::Gone };
-                let rows = self.take(index, atom, body.relation, delta, true);
+                let rows = self.take(index, atom, Delta::retracting(body));
                 if rows.is_empty() || rule.kind == ViewKind::Plain {
                     continue;
                 }
@@ -123,6 +202,7 @@ impl Round<'_> {
     fn retract_with(&mut self, index: usize, rule: &ViewRule, atom: usize, rows: &[RowId]) {
         let ever = |_: u16, _: &Lookup| Visible::Ever;
         let rows = &*self.distinct(rule, atom, rows);
+        // Each derivation is searched for in the head's hash table.
         self.database.table_mut(rule.head).link();
         for batch in rows.chunks(BATCH) {
             self.database.prepare(&rule.deltas[atom]);
@@ -195,8 +275,9 @@ impl Round<'_> {
 
     /// The support of a row that has lost a derivation.
     ///
-    /// Ages of rows of several tables cannot be compared, so only tables that recurse by themselves
-    /// are checked.
+    /// Ranks of rows of several tables cannot be compared, so only a table that is alone in its
+    /// stratum is checked. The derivation that was found is not marked as used: if a row of it is
+    /// retracted later, `row` is checked again, as it was derived from that.
     fn support(&mut self, head: RelationId, row: RowId) -> Support {
         let is_alone = self.stratum.heads[..] == [head] && self.stratum.selected.is_empty();
         let mut rules = self.stratum.rules.iter();
@@ -256,75 +337,107 @@ impl Round<'_> {
                 return self.is_pending(index);
             }
             rule.body.iter().enumerate().any(|(atom, body)| {
-                let log = self.views.changes.log(body.relation);
-                let cursor = self.views.cursors[index][atom];
-                match body.negated {
-                    true => cursor.refreshed < log.fresh.len(),
-                    false => cursor.gone < log.gone.len(),
-                }
+                let delta = Delta::retracting(body);
+                let mut cursor = self.views.cursors[index][atom];
+                let entries = delta.entries(self.views.changes.log(body.relation));
+                *delta.met(&mut cursor) < entries.len()
             })
         })
     }
 
     /// Semi-naive: every new row is joined with the existing rows and with other new ones.
     fn extend(&mut self) {
+        debug_assert!(self.views.overdeleted.is_empty(), "a row is not rederived");
+        debug_assert!(!self.retraction_pending(), "a removed row is not retracted");
         self.views.count_round(self.stratum, self.database);
-        // `u32::MAX` where nothing came: all live rows.
-        let mut limits = vec![RowId(u32::MAX); self.plan.relations.len()];
-        let mut work = Vec::new();
+        // Both before anything is derived: what the round inserts belongs to the next.
+        let extensions = self.extensions();
+        if extensions.is_empty() {
+            self.finish();
+            return;
+        }
+        let limits = self.limits(&extensions);
+        for extension in extensions {
+            self.extend_by(extension, &limits);
+        }
+        // Aggregates and selections of this round, and what they displaced, come first.
+        self.views.phase = Phase::Retract;
+    }
+
+    /// Takes the rows from which the atoms derive in this round.
+    fn extensions(&mut self) -> Vec<Extension> {
+        let mut extensions = Vec::new();
         for (index, rule) in self.stratum.rules.iter().enumerate() {
             if self.views.upkeep(index) != Upkeep::Anew {
                 continue; // the next retraction handles them
             }
             for (atom, body) in rule.body.iter().enumerate() {
-                if body.negated && rule.kind == ViewKind::Plain {
-                    continue; // soft state fires for insertions, never for removals
-                }
-                let delta = if body.negated { Delta::Gone } else { Delta::Fresh };
-                let mut rows = self.take(index, atom, body.relation, delta, false);
-                if !body.negated {
-                    let table = self.database.table(body.relation);
-                    if rule.kind == ViewKind::Plain && !self.plan.relation(body.relation).is_soft()
-                    {
-                        // A row that was put back is not new: it fires nothing.
-                        rows.retain(|&row| row >= table.fresh_from());
-                    }
-                    let new = rows.iter().filter(|&&row| row >= table.fresh_from()).min();
-                    if let Some(&new) = new {
-                        let limit = &mut limits[body.relation.index()];
-                        *limit = new.min(*limit);
-                    }
-                    let refreshed = self.take(index, atom, body.relation, Delta::Refreshed, false);
-                    // A refresh of hard state derives only existing rows.
-                    if rule.kind != ViewKind::Maintained {
-                        rows.extend(refreshed);
-                    }
-                }
+                let rows = match body.negated {
+                    // Soft state fires for insertions, never for removals.
+                    true if rule.kind == ViewKind::Plain => continue,
+                    true => self.take(index, atom, Delta::Unblocking),
+                    false => self.take_inserted(index, atom),
+                };
                 if !rows.is_empty() {
-                    work.push((index, atom, rows));
+                    extensions.push(Extension { index, atom, rows });
                 }
             }
         }
-        if work.is_empty() {
-            self.finish();
-            return;
+        extensions
+    }
+
+    /// The rows from which an atom that is not negated derives: inserted ones, put back or new, and
+    /// refreshed ones after them.
+    fn take_inserted(&mut self, index: usize, atom: usize) -> Vec<RowId> {
+        let rule = &self.stratum.rules[index];
+        let relation = rule.body[atom].relation;
+        let mut rows = self.take(index, atom, Delta::Inserted);
+        if rule.kind == ViewKind::Plain && !self.plan.relation(relation).is_soft() {
+            // A row that was put back is not new: it fires nothing.
+            let new = self.database.table(relation).fresh_from();
+            rows.retain(|&row| row >= new);
         }
-        for (index, atom, mut rows) in work {
-            let rule = &self.stratum.rules[index];
-            let began = self.views.begin_part();
-            let body = rule.body[atom];
-            if rule.kind == ViewKind::Maintained && !body.negated {
-                let new = self.database.table(body.relation).fresh_from();
-                let (old, fresh): (Vec<RowId>, Vec<RowId>) =
-                    rows.into_iter().partition(|&row| row < new);
-                self.extend_revived(index, atom, &old, &limits);
-                rows = fresh;
+        let refreshed = self.take(index, atom, Delta::Refreshed);
+        // A refresh of hard state derives only existing rows.
+        if rule.kind != ViewKind::Maintained {
+            rows.extend(refreshed);
+        }
+        rows
+    }
+
+    /// By relation, the least new row that extends an atom in this round; `u32::MAX` where there is
+    /// none, so that all live rows are below it.
+    fn limits(&self, extensions: &[Extension]) -> Vec<RowId> {
+        let mut limits = vec![RowId(u32::MAX); self.plan.relations.len()];
+        for Extension { index, atom, rows } in extensions {
+            let body = self.stratum.rules[*index].body[*atom];
+            if body.negated {
+                continue;
             }
-            self.extend_with(index, atom, &rows, &limits);
-            self.views.end_part(began, index, ViewWork::Delta(atom as u32));
+            let new = self.database.table(body.relation).fresh_from();
+            if let Some(&least) = rows.iter().filter(|&&row| row >= new).min() {
+                let limit = &mut limits[body.relation.index()];
+                *limit = least.min(*limit);
+            }
         }
-        // Aggregates and selections of this round, and what they displaced, come first.
-        self.views.phase = Phase::Retract;
+        limits
+    }
+
+    /// Derives from the rows of one atom.
+    fn extend_by(&mut self, extension: Extension, limits: &[RowId]) {
+        let Extension { index, atom, mut rows } = extension;
+        let rule = &self.stratum.rules[index];
+        let began = self.views.begin_part();
+        let body = rule.body[atom];
+        if rule.kind == ViewKind::Maintained && !body.negated {
+            let new = self.database.table(body.relation).fresh_from();
+            let (old, fresh): (Vec<RowId>, Vec<RowId>) =
+                rows.into_iter().partition(|&row| row < new);
+            self.extend_revived(index, atom, &old, limits);
+            rows = fresh;
+        }
+        self.extend_with(index, atom, &rows, limits);
+        self.views.end_part(began, index, ViewWork::Delta(atom as u32));
     }
 
     fn extend_with(&mut self, index: usize, atom: usize, rows: &[RowId], limits: &[RowId]) {
@@ -494,34 +607,15 @@ impl Round<'_> {
         self.views.phase = Phase::Start;
     }
 
-    /// The rows of a delta that an atom has not met yet and that are (or are not) live.
-    fn take(
-        &mut self,
-        index: usize,
-        atom: usize,
-        relation: RelationId,
-        delta: Delta,
-        retracting: bool,
-    ) -> Vec<RowId> {
-        let log = self.views.changes.log(relation);
-        let cursor = &mut self.views.cursors[index][atom];
-        let (rows, from) = match delta {
-            // A negated atom has no use for refreshes: its cursor counts what it retracted for.
-            Delta::Fresh if retracting => (&log.fresh, &mut cursor.refreshed),
-            Delta::Fresh => (&log.fresh, &mut cursor.fresh),
-            Delta::Gone => (&log.gone, &mut cursor.gone),
-            Delta::Refreshed => (&log.refreshed, &mut cursor.refreshed),
-        };
+    /// The rows of a delta that an atom has not met yet.
+    fn take(&mut self, index: usize, atom: usize, delta: Delta) -> Vec<RowId> {
+        let relation = self.stratum.rules[index].body[atom].relation;
+        let entries = delta.entries(self.views.changes.log(relation));
+        let met = delta.met(&mut self.views.cursors[index][atom]);
         let table = self.database.table(relation);
-        let is_wanted = |row: &RowId| match (delta, retracting) {
-            // The absence of a row inserted and removed in this commit is not new.
-            (Delta::Gone, false) => !table.is_live(*row) && table.was_live(*row),
-            (Delta::Gone, true) => !table.is_live(*row),
-            _ => table.is_live(*row),
-        };
-        let taken = rows[*from..].iter().copied().filter(is_wanted).collect();
-        *from = rows.len();
-        taken
+        let rows = entries[*met..].iter().copied().filter(|&row| delta.has(table, row)).collect();
+        *met = entries.len();
+        rows
     }
 
     pub(super) fn recycle(&mut self, mut derived: TupleBuf<()>) {

@@ -117,6 +117,8 @@ impl Round<'_> {
         self.database.table_mut(candidates).prepare(Access::Index(0));
         let table = self.database.table(candidates);
         let standing = self.database.table(relation).find(columns);
+        // If candidates were only added, the standing row is the last of the older ones: the new
+        // ones compete with its candidate alone.
         let known = since.zip(standing.and_then(|row| self.candidate_of(relation, row)));
         let rank = |row: &RowId| (table.value(*row, 0).as_int(), *row);
         let rows = table.rows(Access::Index(0), &key, Visible::Live);

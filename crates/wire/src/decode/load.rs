@@ -66,11 +66,14 @@ pub(super) unsafe fn long_varint(at: *const u8) -> (u64, usize) {
     let value = value | u64::from(ninth & 0x7f) << 56;
     match (ninth < 0x80, tenth < 0x80) {
         (true, _) => (value, 9),
+        // Nine bytes have 63 bits: of the tenth, all but the lowest are shifted out.
         (_, true) => (value | u64::from(tenth) << 63, 10),
         _ => (0, 0),
     }
 }
 
+/// The low seven bits of each of eight bytes as a number of 56 bits: in each step the upper half of
+/// a pair of groups moves down by the gap between them, which is 1, then 2, then 4 bits.
 #[inline(always)]
 fn together(word: u64) -> u64 {
     let sevens = word & 0x7f7f_7f7f_7f7f_7f7f;

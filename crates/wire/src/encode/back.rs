@@ -273,6 +273,7 @@ impl<'b> Roomy<'b> {
     /// A varint with its tag.
     #[inline(always)]
     pub(super) fn varint(self, value: u64, tag: TagWord) -> At<'b> {
+        // Value and tag are at the end of one word, the value last: one store writes both.
         if value < 0x80 {
             return self.word(value << 56 | tag.word >> 8, tag.bytes + 1);
         }

@@ -47,6 +47,7 @@ pub(crate) unsafe fn write_places(at: *mut u8, amount: u64) -> *mut u8 {
     // SAFETY: a point and four digits.
     unsafe {
         at.write(b'.');
+        // The last digit is in the highest byte: zeros at the end are in front in the word.
         at.add(1).cast::<[u8; 4]>().write((digits | ZEROS as u32).to_le_bytes());
         at.add(5 - digits.leading_zeros() as usize / 8)
     }
@@ -113,6 +114,8 @@ pub(crate) fn read(bytes: &[u8], mut at: usize, mut amount: u64) -> (u64, usize)
         if count == 0 {
             return (amount, at);
         }
+        // The last digit has to be in the highest byte; the bytes below get zeros, which are digits
+        // in front.
         let value = value(word << (64 - 8 * count));
         return (
             amount.wrapping_mul(POWERS[count as usize]).wrapping_add(value),
@@ -151,7 +154,8 @@ fn others(word: u64) -> u64 {
     (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGHS
 }
 
-/// The value of eight digits.
+/// The value of eight digits: of pairs of them, of pairs of those, and of the two halves. Each
+/// product adds the first of a pair, times its power of ten, to the second.
 #[inline]
 fn value(digits: u64) -> u64 {
     let twos = digits.wrapping_mul(10 << 8 | 1) >> 8 & 0x00ff_00ff_00ff_00ff;

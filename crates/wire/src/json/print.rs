@@ -305,6 +305,7 @@ pub(crate) fn unbase64(out: &mut Vec<u8>, text: &str) -> Option<()> {
     let mut odd = 0;
     for (to, group) in triples.iter_mut().zip(groups) {
         let [a, b, c, d] = group.map(|letter| LETTERS[usize::from(letter)]);
+        // A byte that is no letter has the value 64, whose bit stays: one test after the loop.
         odd |= a | b | c | d;
         let bits = u32::from(a) << 18 | u32::from(b) << 12 | u32::from(c) << 6 | u32::from(d);
         let [_, x, y, z] = bits.to_be_bytes();

@@ -171,6 +171,7 @@ impl Lpm {
             self.prefixes.len() as u32 - 1
         });
         let begin = self.begin(node);
+        // The entry of the slot has the longest prefix that covers each of them, too.
         self.slots[begin..begin + NODE].iter().for_each(|slot| slot.set(value));
         self.slots[slot].set(CHILD | begin as u32);
         node

@@ -1,4 +1,30 @@
 //! The loop of the filler.
+//!
+//! It reads a tag and compares it with that of the step which probably comes next, since encoders
+//! write fields in the order of their numbers; only another tag is looked up. The step's [`Op`]
+//! says how the value is read and stored.
+//!
+//! ```text
+//! place   0 . . . piece_start . . . . pos . . . . . . zone.to . . . . . have . . . end
+//! strings         |<----------------- may lie here ------------------->|
+//! fields                              |<-- begin --->|
+//!                                     |<--------- end by here -------->|
+//! reads                               |<-- at most SLACK bytes from the tag -->|
+//! ```
+//! A tag and a varint are read without a check, since [`SLACK`](super::SLACK) bytes can be read
+//! from each place before `zone.to`. What was read may lie beyond the end of the field's message or
+//! of the available bytes: the place after it is compared with `bound` before it is used.
+//!
+//! Invariants, between two fields:
+//!
+//! 1. `pos` is at a tag, or at the end of a message. All fields before it are stored as a whole,
+//!    and nothing of the field at it. So the walk can read that field, and finds its error.
+//! 2. `limit = min(zone.to, end)` and `bound = min(have, end)`, of the innermost message, and
+//!    `pos <= bound`.
+//! 3. `node` and `record` are of the innermost message, and `state.frames` has the outer ones.
+//! 4. `expected` is the place of a step. The last step has the tag 0, which no field has.
+//! 5. The next field begins after `pos`; at the end of a message, a frame is left. So the loop
+//!    terminates.
 
 use super::super::load::{u16_at, u32_at, u64_at, varint};
 use super::super::nodes::{NONE, Node};
@@ -88,9 +114,15 @@ impl Filler<'_> {
         record: Record,
     ) -> Record {
         let mut run = Run::new(*self, state, storage, record);
-        // SAFETY: as the caller guarantees.
-        while unsafe { run.proceed::<COPIES>() }.is_some() {}
-        run.finish()
+        loop {
+            let (pos, depth) = (run.pos, run.state.frames.len());
+            // SAFETY: as the caller guarantees.
+            if unsafe { run.proceed::<COPIES>() }.is_none() {
+                return run.finish();
+            }
+            debug_assert!(run.pos <= run.bound, "a field ends after its message");
+            debug_assert!(run.pos > pos || run.state.frames.len() < depth, "no progress");
+        }
     }
 }
 
@@ -157,27 +189,45 @@ impl<'r, 'p> Run<'r, 'p> {
     /// As [`Filler::run`].
     #[inline(always)]
     unsafe fn next(&self) -> Option<Next<'p>> {
-        let Filler { tables, steps, zone, .. } = self.filler;
         let pos = self.pos;
         if pos >= self.limit {
+            // At the end of the zone the message goes on.
             let ends = pos == self.end && self.node.end_tag == 0;
             return ends.then_some(Next::End(pos));
         }
         // SAFETY: a field may begin at `pos`.
+        let (tag, value) = unsafe { self.tag(pos)? };
+        self.field_of(tag, value)
+    }
+
+    /// The tag at a place, and the place after it. Tags of up to two bytes, those of the numbers up
+    /// to 2047, take one load.
+    ///
+    /// # Safety
+    /// A field may begin at the place.
+    #[inline(always)]
+    unsafe fn tag(&self, pos: usize) -> Option<(u32, usize)> {
+        let zone = self.filler.zone;
+        // SAFETY: two bytes are within the slack.
         let two = unsafe { u16_at(zone.at(pos)) };
         let (tag, value) = if two & 0x80 == 0 {
             (u32::from(two & 0x7f), pos + 1)
         } else if two & 0x8000 == 0 {
+            // 0bbbbbbb_1aaaaaaa as bbbbbbbaaaaaaa.
             (u32::from(two & 0x7f | two >> 1 & 0x3f80), pos + 2)
         } else {
-            // SAFETY: likewise.
+            // SAFETY: a varint is within the slack.
             let (tag, bytes) = unsafe { varint(zone.at(pos)) };
             (u32::try_from(tag).ok()?, pos + bytes)
         };
         // A tag is never 0.
-        if tag == 0 || value > self.bound {
-            return None;
-        }
+        (tag != 0 && value <= self.bound).then_some((tag, value))
+    }
+
+    /// The field with a tag, or the end of the group; `None` if the tag is neither.
+    #[inline(always)]
+    fn field_of(&self, tag: u32, value: usize) -> Option<Next<'p>> {
+        let Filler { tables, steps, .. } = self.filler;
         let (place, step) = (self.expected, &steps[self.expected]);
         if step.tag == tag {
             return Some(Next::Field(Field { place, step, op: step.op, value }));
@@ -189,6 +239,7 @@ impl<'r, 'p> Run<'r, 'p> {
         let (place, step) = (found as usize, &steps[found as usize]);
         let op = match tag {
             _ if step.tag == tag => step.op,
+            // A list of numbers may come packed or not, whatever its field says.
             _ if step.other == tag => step.other_op,
             _ => return None,
         };
@@ -215,6 +266,7 @@ impl<'r, 'p> Run<'r, 'p> {
         self.state.frames.push(Frame {
             end: self.end,
             start: self.pos,
+            // Where fields are required there is no plan.
             seen: 0,
             record: self.record.address().expose_provenance(),
             entry: place as u32,
@@ -233,6 +285,7 @@ impl<'r, 'p> Run<'r, 'p> {
         let outer = record_at(frame.record);
         if step.shape == Shape::Map {
             self.storage.end_of_entry(FieldId(step.field), self.record, outer).ok()?;
+            // The call has used the arena through the storage: a pointer made before is invalid.
             self.arena = self.storage.arena();
         }
         self.state.frames.pop();
@@ -276,6 +329,7 @@ impl<'r, 'p> Run<'r, 'p> {
             Op::Bool => varint!(raw => u8::from(raw != 0)),
             Op::Zigzag32 => varint!(raw => unzigzag(raw & u64::from(u32::MAX)) as u32),
             Op::Zigzag64 => varint!(raw => unzigzag(raw)),
+            // Numbers below the first wrap to large ones: one comparison for both bounds.
             Op::Closed => varint!(raw => {
                 if (raw as u32).wrapping_sub(step.first) > step.span {
                     return None;
@@ -332,6 +386,7 @@ impl<'r, 'p> Run<'r, 'p> {
     unsafe fn length(&self, value: usize) -> Option<(usize, usize)> {
         // SAFETY: the caller guarantees the place.
         let (length, body) = unsafe { self.varint(value)? };
+        // A difference, as the sum of `body` and any `length` could wrap.
         let fits = body <= self.bound && length <= (self.end - body) as u64;
         fits.then(|| (body, body + length as usize))
     }

@@ -115,6 +115,8 @@ struct Extension {
     index: usize,
     atom: usize,
     rows: Vec<RowId>,
+    /// Rows of soft state that were inserted again. They are not new, whatever their numbers.
+    refreshed: Vec<RowId>,
 }
 
 /// The source of a derivation.
@@ -372,14 +374,15 @@ impl Round<'_> {
                 continue; // the next retraction handles them
             }
             for (atom, body) in rule.body.iter().enumerate() {
-                let rows = match body.negated {
-                    // Soft state fires for insertions, never for removals.
-                    true if rule.kind == ViewKind::Plain => continue,
-                    true => self.take(index, atom, Delta::Unblocking),
-                    false => self.take_inserted(index, atom),
+                let (rows, refreshed) = if !body.negated {
+                    self.take_inserted(index, atom)
+                } else if rule.kind == ViewKind::Plain {
+                    continue; // soft state fires for insertions, never for removals
+                } else {
+                    (self.take(index, atom, Delta::Unblocking), Vec::new())
                 };
-                if !rows.is_empty() {
-                    extensions.push(Extension { index, atom, rows });
+                if !rows.is_empty() || !refreshed.is_empty() {
+                    extensions.push(Extension { index, atom, rows, refreshed });
                 }
             }
         }
@@ -387,8 +390,8 @@ impl Round<'_> {
     }
 
     /// The rows from which an atom that is not negated derives: inserted ones, put back or new, and
-    /// refreshed ones after them.
-    fn take_inserted(&mut self, index: usize, atom: usize) -> Vec<RowId> {
+    /// refreshed ones.
+    fn take_inserted(&mut self, index: usize, atom: usize) -> (Vec<RowId>, Vec<RowId>) {
         let rule = &self.stratum.rules[index];
         let relation = rule.body[atom].relation;
         let mut rows = self.take(index, atom, Delta::Inserted);
@@ -397,19 +400,19 @@ impl Round<'_> {
             let new = self.database.table(relation).fresh_from();
             rows.retain(|&row| row >= new);
         }
-        let refreshed = self.take(index, atom, Delta::Refreshed);
+        let mut refreshed = self.take(index, atom, Delta::Refreshed);
         // A refresh of hard state derives only existing rows.
-        if rule.kind != ViewKind::Maintained {
-            rows.extend(refreshed);
+        if rule.kind == ViewKind::Maintained {
+            refreshed.clear();
         }
-        rows
+        (rows, refreshed)
     }
 
     /// By relation, the least new row that extends an atom in this round; `u32::MAX` where there is
     /// none, so that all live rows are below it.
     fn limits(&self, extensions: &[Extension]) -> Vec<RowId> {
         let mut limits = vec![RowId(u32::MAX); self.plan.relations.len()];
-        for Extension { index, atom, rows } in extensions {
+        for Extension { index, atom, rows, .. } in extensions {
             let body = self.stratum.rules[*index].body[*atom];
             if body.negated {
                 continue;
@@ -425,7 +428,7 @@ impl Round<'_> {
 
     /// Derives from the rows of one atom.
     fn extend_by(&mut self, extension: Extension, limits: &[RowId]) {
-        let Extension { index, atom, mut rows } = extension;
+        let Extension { index, atom, mut rows, refreshed } = extension;
         let rule = &self.stratum.rules[index];
         let began = self.views.begin_part();
         let body = rule.body[atom];
@@ -436,6 +439,7 @@ impl Round<'_> {
             self.extend_revived(index, atom, &old, limits);
             rows = fresh;
         }
+        rows.extend(refreshed);
         self.extend_with(index, atom, &rows, limits);
         self.views.end_part(began, index, ViewWork::Delta(atom as u32));
     }

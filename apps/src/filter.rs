@@ -88,9 +88,10 @@ impl Test for Matches {
 
     fn write(&self, body: &mut Body<'_>, packet: PacketValues, yes: Block, no: Block) {
         // Most filters do not use it.
-        let wire_length = match self.graph.needs_wire_length() {
-            true => packet.wire_length(body),
-            false => body.ins().ireduce(types::I32, packet.length),
+        let wire_length = if self.graph.needs_wire_length() {
+            packet.wire_length(body)
+        } else {
+            body.ins().ireduce(types::I32, packet.length)
         };
         let outgoing = self.graph.needs_direction().then(|| packet.outgoing(body));
         let packet = Seen { data: packet.data, length: packet.length, wire_length, outgoing };
@@ -106,9 +107,10 @@ impl Filter {
         let not_matched = kernel.reason("not_matched");
         let [yes, no, rest, none] = [(); 4].map(|()| kernel.block());
         // The name has all that the test depends on: tests of one name are the same.
-        let expr = match config.netmask.is_unspecified() {
-            true => config.expr,
-            false => format!("{} (mask {})", config.expr, config.netmask),
+        let expr = if config.netmask.is_unspecified() {
+            config.expr
+        } else {
+            format!("{} (mask {})", config.expr, config.netmask)
         };
         kernel.test(Arc::new(Matches { expr, graph }), yes, no);
         kernel.at(yes);

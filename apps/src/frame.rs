@@ -37,9 +37,10 @@ const TTL: u8 = 64;
 /// Its error.
 pub fn parse(text: &str) -> Result<Vec<u8>, String> {
     let mut words = Words { words: text.split_whitespace().collect(), at: 0 };
-    let frame = match words.takes("hex") {
-        true => hex(words.next("digits").unwrap_or_default())?,
-        false => words.frame()?,
+    let frame = if words.takes("hex") {
+        hex(words.next("digits").unwrap_or_default())?
+    } else {
+        words.frame()?
     };
     match words.words.get(words.at) {
         None => Ok(frame),

@@ -42,9 +42,10 @@ impl App for Match {
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
         for side in 0..2 {
             while let Some(packet) = io.receive(side) {
-                match self.waiting[side].len() < WAITING_MAX {
-                    true => self.waiting[side].push_back(packet),
-                    false => io.drop(packet, "waiting_too_long"),
+                if self.waiting[side].len() < WAITING_MAX {
+                    self.waiting[side].push_back(packet)
+                } else {
+                    io.drop(packet, "waiting_too_long")
                 }
             }
         }
@@ -56,10 +57,7 @@ impl App for Match {
                 continue;
             }
             self.differing += 1;
-            match io.is_linked(0) {
-                true => io.send(0, came),
-                false => io.drop(came, "differing"),
-            }
+            if io.is_linked(0) { io.send(0, came) } else { io.drop(came, "differing") }
         }
         Ok(())
     }

@@ -125,9 +125,10 @@ type Reason = &'static str;
 
 impl App for Nat44 {
     fn validate(config: &Nat44Config) -> Result<(), ConfigError> {
-        match config.first_port <= config.last_port && config.first_port > 0 {
-            true => Ok(()),
-            false => Err(ConfigError::new("first_port", "it must be between 1 and last_port")),
+        if config.first_port <= config.last_port && config.first_port > 0 {
+            Ok(())
+        } else {
+            Err(ConfigError::new("first_port", "it must be between 1 and last_port"))
         }
     }
 

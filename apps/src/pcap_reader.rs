@@ -89,10 +89,7 @@ fn check_times(file: &str, reader: &Capture, times: u64) -> Result<(), Fault> {
 impl PcapReader {
     /// Reads the next packet, unless that has been read already.
     fn next(&mut self) -> Result<(), Ended> {
-        match std::mem::take(&mut self.has_next) {
-            true => Ok(()),
-            false => self.reader.poll(&mut self.frame),
-        }
+        if std::mem::take(&mut self.has_next) { Ok(()) } else { self.reader.poll(&mut self.frame) }
     }
 
     /// When the packet that was read is due.

@@ -282,10 +282,7 @@ impl Partial {
         self.cost += payload.len() + FRAGMENT_COST;
         self.fragments.insert(at, Fragment { start, payload: payload.into() });
         // Nothing overlaps, and nothing ends beyond the total.
-        match self.total == Some(self.received) {
-            true => Inserted::Complete,
-            false => Inserted::Incomplete,
-        }
+        if self.total == Some(self.received) { Inserted::Complete } else { Inserted::Incomplete }
     }
 
     /// The bytes of the whole frame, headed as the first fragment.

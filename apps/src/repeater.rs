@@ -56,9 +56,10 @@ impl App for Repeater {
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
         while let Some(packet) = io.receive(0) {
-            match self.kept.len() < self.kept_max {
-                true => self.kept.push(packet),
-                false => io.drop(packet, "full"),
+            if self.kept.len() < self.kept_max {
+                self.kept.push(packet)
+            } else {
+                io.drop(packet, "full")
             }
         }
         Ok(())

@@ -74,9 +74,10 @@ impl App for VlanMux {
         for input in 1..io.inputs() {
             let tag = self.inputs.get(input).copied().flatten().unwrap_or(0);
             while let Some(mut packet) = io.receive(input) {
-                match tag == 0 || add_vlan(&mut packet, tag) {
-                    true => io.send(0, packet),
-                    false => io.drop(packet, "too_short"),
+                if tag == 0 || add_vlan(&mut packet, tag) {
+                    io.send(0, packet)
+                } else {
+                    io.drop(packet, "too_short")
                 }
             }
         }

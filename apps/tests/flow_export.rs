@@ -304,9 +304,12 @@ fn any_key(random: &mut Rng) -> Key {
     let host = |random: &mut Rng| random.below(3) as u8;
     let (a, b) = (host(random), host(random));
     let is_six = random.below(3) == 0;
-    let address = |last: u8| match is_six {
-        true => [&[0x20, 1, 0xD, 0xB8][..], &[0; 11], &[last]].concat(),
-        false => vec![10, 0, 0, last],
+    let address = |last: u8| {
+        if is_six {
+            [&[0x20, 1, 0xD, 0xB8][..], &[0; 11], &[last]].concat()
+        } else {
+            vec![10, 0, 0, last]
+        }
     };
     let protocol = *random.pick(&[6, 6, 17, if is_six { 58 } else { 1 }]).expect("one");
     let ports = match protocol {

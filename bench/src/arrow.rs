@@ -65,10 +65,8 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         ("2-of-12", "tidemill", two.clone(), Engine::Native),
         ("2-of-12", "tidemill-table", two, Engine::Table),
     ];
-    let theirs = match extent.peers {
-        true => peers(&schema, &stream, runs, expected, report)?,
-        false => Vec::new(),
-    };
+    let theirs =
+        if extent.peers { peers(&schema, &stream, runs, expected, report)? } else { Vec::new() };
     let mut rows: Vec<Row> = Vec::new();
     for (case, who, options, engine) in cases {
         let code = ReaderCode::new(&schema, message, &options, engine);

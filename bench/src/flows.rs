@@ -69,9 +69,10 @@ fn measure(capture: &Capture, place: Isolation) -> Result<Measurement, String> {
     let Truth { packets, bytes, .. } = capture.truth;
     let made = (packets, bytes - ETHERNET * packets);
     let found = exported(&capture.folder().join(EXPORT))?;
-    match found == made {
-        true => Ok(measurement),
-        false => Err(format!("packets and bytes of its flows are {found:?}, made were {made:?}")),
+    if found == made {
+        Ok(measurement)
+    } else {
+        Err(format!("packets and bytes of its flows are {found:?}, made were {made:?}"))
     }
 }
 

@@ -427,8 +427,5 @@ fn read_head<R: Read>(input: &mut R, buffer: &mut Vec<u8>, count: usize) -> Step
 }
 
 fn read_exact<R: Read>(input: &mut R, buffer: &mut Vec<u8>, count: usize) -> Step<()> {
-    match read_head(input, buffer, count)? {
-        true => Ok(()),
-        false => Err(Ended::Truncated),
-    }
+    if read_head(input, buffer, count)? { Ok(()) } else { Err(Ended::Truncated) }
 }

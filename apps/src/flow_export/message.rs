@@ -68,10 +68,8 @@ impl Template {
     }
 
     fn fields(self) -> impl Iterator<Item = Field> {
-        let addresses = match self.is_six {
-            false => [SOURCE_4, DESTINATION_4],
-            true => [SOURCE_6, DESTINATION_6],
-        };
+        let addresses =
+            if !self.is_six { [SOURCE_4, DESTINATION_4] } else { [SOURCE_6, DESTINATION_6] };
         let vlan = self.has_vlan.then_some(VLAN_ID);
         addresses.into_iter().chain(COMMON).chain(vlan)
     }

@@ -164,9 +164,12 @@ impl FlowExportConfig {
 
 impl App for FlowExport {
     fn validate(config: &FlowExportConfig) -> Result<(), ConfigError> {
-        let least = |key, number: u32, least: u32| match number < least {
-            true => Err(ConfigError::new(key, format!("it must be {least} at least"))),
-            false => Ok(()),
+        let least = |key, number: u32, least: u32| {
+            if number < least {
+                Err(ConfigError::new(key, format!("it must be {least} at least")))
+            } else {
+                Ok(())
+            }
         };
         if config.collector.is_ipv4() != config.address.is_ipv4() {
             let message = "it must be of the same family as the collector's";

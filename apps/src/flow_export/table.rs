@@ -89,10 +89,11 @@ pub(super) struct Timeouts {
 impl Timeouts {
     /// The time at which a flow ends if no packet arrives, and the reason.
     fn deadline(&self, flow: &Flow) -> (u64, EndReason) {
-        let (wait_ns, reason) = match flow.is_closing {
+        let (wait_ns, reason) = if flow.is_closing {
             // A wheel turns for the inactive timeout at most.
-            true => (LINGER_NS.min(self.inactive_ns), EndReason::EndOfFlow),
-            false => (self.inactive_ns, EndReason::Idle),
+            (LINGER_NS.min(self.inactive_ns), EndReason::EndOfFlow)
+        } else {
+            (self.inactive_ns, EndReason::Idle)
         };
         let idle_ns = flow.last_ns.saturating_add(wait_ns);
         let active_ns = flow.first_ns.saturating_add(self.active_ns);

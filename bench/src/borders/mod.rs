@@ -137,9 +137,10 @@ impl Ready {
         let (console, data, notes) = taped();
         let report = self.prepared.run(console).map_err(|error| error.to_string())?;
         let (data, notes) = (data.text(), notes.text());
-        match data.trim() == self.expected && report.is_well() {
-            true => Ok(self.check),
-            false => Err(format!("prints {:?}, not {:?}; {notes}", data.trim(), self.expected)),
+        if data.trim() == self.expected && report.is_well() {
+            Ok(self.check)
+        } else {
+            Err(format!("prints {:?}, not {:?}; {notes}", data.trim(), self.expected))
         }
     }
 }

@@ -112,9 +112,10 @@ fn rate(bursts: u64) -> Result<f64, String> {
     }
     let node = door.fleet.node(id).ok_or("the node does not live")?;
     let (count, derived) = (bursts * BURST, node.counters().rules[0].derived);
-    match derived == count && node.counters().received == count {
-        true => Ok(count as f64 / cpu.as_secs_f64()),
-        false => Err(format!("datagrams: {derived} tuples from {count} events")),
+    if derived == count && node.counters().received == count {
+        Ok(count as f64 / cpu.as_secs_f64())
+    } else {
+        Err(format!("datagrams: {derived} tuples from {count} events"))
     }
 }
 

@@ -91,9 +91,10 @@ fn rate_by_hand(case: &Case, node: &Node, events: i64) -> Result<f64, String> {
 }
 
 fn expect(case: &Case, events: i64, derived: i64) -> Result<(), String> {
-    match derived == events {
-        true => Ok(()),
-        false => Err(format!("{}: {derived} tuples from {events} events", case.name)),
+    if derived == events {
+        Ok(())
+    } else {
+        Err(format!("{}: {derived} tuples from {events} events", case.name))
     }
 }
 

@@ -41,9 +41,10 @@ struct Taken {
 /// # Errors
 /// A search is incomplete, or the peer counts another number of states.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
-    let cases = match extent.small {
-        true => vec![Case::Commit(2), Case::Paxos(1)],
-        false => vec![Case::Commit(4), Case::Commit(5), Case::Paxos(2)],
+    let cases = if extent.small {
+        vec![Case::Commit(2), Case::Paxos(1)]
+    } else {
+        vec![Case::Commit(4), Case::Commit(5), Case::Paxos(2)]
     };
     let runs = if extent.small { 1 } else { 3 };
     let peer = extent.peers.then(|| tool::cargo("stateright"));
@@ -125,13 +126,14 @@ impl Case {
             found = explorer.run().map_err(|error| error.to_string())?;
             Ok(found.distinct)
         })?;
-        match found.is_complete() {
-            true => Ok(Taken {
+        if found.is_complete() {
+            Ok(Taken {
                 distinct: measured.result,
                 cpu_s: measured.cpu_s,
                 peak_bytes: measured.peak_bytes,
-            }),
-            false => Err(format!("{}: {found}", self.name())),
+            })
+        } else {
+            Err(format!("{}: {found}", self.name()))
         }
     }
 

@@ -88,9 +88,10 @@ impl Case<'_> {
     fn check(&self) -> Result<(), String> {
         let bytes = self.bytes()?;
         let again = json::print(self.mapping, self.message, &bytes);
-        match again.map_err(|error| error.to_string())? == self.text {
-            true => Ok(()),
-            false => Err("the text does not come back".to_owned()),
+        if again.map_err(|error| error.to_string())? == self.text {
+            Ok(())
+        } else {
+            Err("the text does not come back".to_owned())
         }
     }
 

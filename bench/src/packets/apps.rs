@@ -175,9 +175,10 @@ impl App for Traffic {
         if config.outputs.iter().any(|&output| output > 1) {
             return Err(ConfigError::new("outputs", "there are the outputs 0 and 1"));
         }
-        match config.frames.iter().any(Vec::is_empty) {
-            true => Err(ConfigError::new("frames", "a phase without frames")),
-            false => Ok(()),
+        if config.frames.iter().any(Vec::is_empty) {
+            Err(ConfigError::new("frames", "a phase without frames"))
+        } else {
+            Ok(())
         }
     }
 

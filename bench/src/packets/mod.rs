@@ -156,8 +156,5 @@ fn row(bench: &'static str, case: &str, who: &str, figures: Vec<f64>) -> Row {
 
 /// Checks a count.
 fn expect(count: u64, expected: u64) -> Result<(), String> {
-    match count == expected {
-        true => Ok(()),
-        false => Err(format!("comes to {count}, not {expected}")),
-    }
+    if count == expected { Ok(()) } else { Err(format!("comes to {count}, not {expected}")) }
 }

@@ -220,9 +220,10 @@ impl<'a, const H: usize> Tree<'a, H> {
         if !slot.list {
             return (at, was_there);
         }
-        let (mut start, len, room) = match was_there {
-            true => (self.get::<H>(at), self.get::<4>(at + H), self.get::<4>(at + H + 4)),
-            false => (0, 0, 0),
+        let (mut start, len, room) = if was_there {
+            (self.get::<H>(at), self.get::<4>(at + H), self.get::<4>(at + H + 4))
+        } else {
+            (0, 0, 0)
         };
         let used = len as usize * slot.cell_bytes;
         if len == room {
@@ -283,9 +284,10 @@ impl<'a, const H: usize> Tree<'a, H> {
                 let slot = &shape.slots[64 * word + bits.trailing_zeros() as usize];
                 bits &= bits - 1;
                 let at = record + slot.at;
-                let (start, count) = match slot.list {
-                    true => (self.get::<H>(at) as usize, self.get::<4>(at + H) as usize),
-                    false => (at, 1),
+                let (start, count) = if slot.list {
+                    (self.get::<H>(at) as usize, self.get::<4>(at + H) as usize)
+                } else {
+                    (at, 1)
                 };
                 for index in 0..count {
                     sum = sum.wrapping_add(self.sum_of_cell(slot, start + index * slot.cell_bytes));
@@ -326,13 +328,12 @@ impl<'i, const H: usize> Sink<'i> for Tree<'_, H> {
     fn start_sub(&mut self, field: FieldId) -> SinkResult {
         let Some(slot) = self.slot(field) else { return Ok(()) };
         let (at, was_there) = self.place(slot);
-        let record = match was_there {
-            true => self.get::<H>(at) as usize,
-            false => {
-                let record = self.record(slot.of);
-                self.put::<H>(at, record as u64);
-                record
-            }
+        let record = if was_there {
+            self.get::<H>(at) as usize
+        } else {
+            let record = self.record(slot.of);
+            self.put::<H>(at, record as u64);
+            record
         };
         self.open.push(record);
         Ok(())

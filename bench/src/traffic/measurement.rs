@@ -69,9 +69,10 @@ pub fn run(program: Program, options: RunOptions) -> Result<String, String> {
     let (console, tape, notes) = taped();
     let measured = measured(|| {
         let report = prepared.run(console).map_err(|error| error.to_string())?;
-        match report.is_well() {
-            true => Ok(0),
-            false => Err(format!("it does not end well: {}", notes.text())),
+        if report.is_well() {
+            Ok(0)
+        } else {
+            Err(format!("it does not end well: {}", notes.text()))
         }
     })?;
     Ok(format!("{} {} {}", measured.cpu_s, measured.peak_bytes, tape.text()))

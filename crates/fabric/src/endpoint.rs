@@ -205,12 +205,13 @@ impl Endpoint {
             _ => return self.counters.count(Count::Malformed),
         };
         let is_refused = self.members.as_ref().is_some_and(|members| !members.contains(address));
-        let head = match is_refused {
-            true => match self.without_content(head) {
+        let head = if is_refused {
+            match self.without_content(head) {
                 Some(head) => head,
                 None => return,
-            },
-            false => head,
+            }
+        } else {
+            head
         };
         let Some(index) = self.peer(address, Origin::Received, now_ns) else { return };
         self.entries[index].peer.on_envelope(&head, now_ns);
@@ -422,12 +423,11 @@ impl Endpoint {
             // The last places are for those that this node speaks to.
             Origin::Received => peers_max - peers_max / RESERVED,
         };
-        let index = match peers < limit {
-            true => {
-                self.entries.push(entry);
-                peers
-            }
-            false => self.replace_idle(entry, origin)?,
+        let index = if peers < limit {
+            self.entries.push(entry);
+            peers
+        } else {
+            self.replace_idle(entry, origin)?
         };
         self.by_address.insert(address.into(), index as u32);
         self.changed.iter_mut().for_each(|changed| _ = changed.insert(address.into()));

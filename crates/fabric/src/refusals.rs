@@ -18,9 +18,10 @@ impl Refusals {
     /// of a host count as one.
     pub fn first<'a>(&mut self, peer: &'a str, reason: &'static str) -> Option<&'a str> {
         let host = peer.rsplit_once(':').map_or(peer, |(host, _)| host);
-        let (name, whom) = match self.0.len() < PAIRS_MAX || self.has(host, reason) {
-            true => (host, peer),
-            false => (OTHERS, OTHERS),
+        let (name, whom) = if self.0.len() < PAIRS_MAX || self.has(host, reason) {
+            (host, peer)
+        } else {
+            (OTHERS, OTHERS)
         };
         self.0.insert((name.into(), reason)).then_some(whom)
     }

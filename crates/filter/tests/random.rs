@@ -25,17 +25,16 @@ fn number(rng: &mut Rng, depth: u32) -> String {
         3 => {
             let (left, sign) = (number(rng, depth - 1), operator(rng));
             // Constants that are refused: a zero divisor, a wide shift.
-            match rng.chance(0.7) {
-                true => format!("({left} {sign} {})", pick(rng, &["1", "3", "4", "7", "15"])),
-                false => format!("({left} {sign} (len & ether[{}]))", rng.below(20)),
+            if rng.chance(0.7) {
+                format!("({left} {sign} {})", pick(rng, &["1", "3", "4", "7", "15"]))
+            } else {
+                format!("({left} {sign} (len & ether[{}]))", rng.below(20))
             }
         }
         _ => {
             let header = pick(rng, &["ether", "ip", "ip6", "arp", "tcp", "udp", "icmp", "icmp6"]);
-            let index = match rng.chance(0.8) {
-                true => rng.below(24).to_string(),
-                false => number(rng, depth - 1),
-            };
+            let index =
+                if rng.chance(0.8) { rng.below(24).to_string() } else { number(rng, depth - 1) };
             format!("{header}[{index} : {}]", pick(rng, &["1", "2", "4"]))
         }
     }

@@ -105,9 +105,12 @@ fn every_packet_is_kept_as_tcpdump_does() {
             // With `protochain` on packets with such headers it may not end.
             let seen: Vec<Captured> = packets
                 .iter()
-                .map(|packet| match sees(&expression, packet) {
-                    true => packet.clone(),
-                    false => Captured { bytes: Vec::new(), wire_length: 0 },
+                .map(|packet| {
+                    if sees(&expression, packet) {
+                        packet.clone()
+                    } else {
+                        Captured { bytes: Vec::new(), wire_length: 0 }
+                    }
                 })
                 .collect();
             let seen =

@@ -58,9 +58,10 @@ impl Entries {
         };
         for (entry, (_, returns, number)) in (1..).zip(events) {
             entries.what.push((number, !returns));
-            match returns {
-                false => entries.of[number as usize].0 = entry,
-                true => entries.of[number as usize].1 = Some(entry),
+            if !returns {
+                entries.of[number as usize].0 = entry
+            } else {
+                entries.of[number as usize].1 = Some(entry)
             }
         }
         entries

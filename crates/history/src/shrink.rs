@@ -57,9 +57,10 @@ impl<A: Action + Clone> Shrinking<A> {
                     Err(_) => Some(kept.clone()),
                 };
                 let tried: Vec<Kept<A>> = self.kept.iter().filter_map(place).collect();
-                match self.has_no_order(&tried) {
-                    true => self.kept = tried,
-                    false => left.extend_from_slice(chunk),
+                if self.has_no_order(&tried) {
+                    self.kept = tried
+                } else {
+                    left.extend_from_slice(chunk)
                 }
             }
             numbers = left;

@@ -192,9 +192,10 @@ fn is_a_proof(model: Model, history: &[Operation], failure: &Failure) {
         .filter(|(_, operation)| {
             model != Model::Kv || key(model, operation) == failure.key || failure.key.is_none()
         })
-        .filter_map(|(at, operation)| match failure.operations.contains(&at) {
-            true => Some(operation.clone()),
-            false => {
+        .filter_map(|(at, operation)| {
+            if failure.operations.contains(&at) {
+                Some(operation.clone())
+            } else {
                 let free = Operation { invoked: i64::MIN, returned: None, ..operation.clone() };
                 changes(operation).then_some(free)
             }

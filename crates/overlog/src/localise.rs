@@ -56,10 +56,8 @@ pub(crate) fn strands(
     let mut trigger = Trigger { relation: atom.relation, on: start.on, columns };
     loop {
         let last = builder.open().iter().all(|open| builder.is_local(&open.atom));
-        let group_at = match rule.aggregates() && last {
-            true => builder.group(&rule.head.columns),
-            false => 0,
-        };
+        let group_at =
+            if rule.aggregates() && last { builder.group(&rule.head.columns) } else { 0 };
         builder.run();
         if builder.is_done() {
             let home = builder.here().clone();

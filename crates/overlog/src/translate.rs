@@ -64,10 +64,8 @@ fn is_timer(term: &AstTerm) -> bool {
 fn storage(symbol: &Symbol<'_>) -> Storage {
     let arity = symbol.columns() as u32;
     // By the ids of tuples, as origins are looked up when they are recorded.
-    let indexes = match symbol.name == system::TUPLE {
-        true => vec![traces::TUPLE_INDEX.to_vec()],
-        false => Vec::new(),
-    };
+    let indexes =
+        if symbol.name == system::TUPLE { vec![traces::TUPLE_INDEX.to_vec()] } else { Vec::new() };
     if let (Some(table), None) = (symbol.system, symbol.declared) {
         let key = Key::Columns(table.key.to_vec());
         let size_max = table.is_recorded().then_some(system::RECORDS_MAX);

@@ -137,9 +137,10 @@ fn distances_follow_graphs_with_circles_that_cost_nothing() {
             for step in 0..40 {
                 if step == 0 || random.chance(0.1) {
                     source = !source;
-                    match source {
-                        true => network.inject(0, "from(\"n0:1\", 0, 0)"),
-                        false => network.delete(0, "from(\"n0:1\", 0, 0)"),
+                    if source {
+                        network.inject(0, "from(\"n0:1\", 0, 0)")
+                    } else {
+                        network.delete(0, "from(\"n0:1\", 0, 0)")
                     };
                 } else {
                     let x = random.below(PLACES as u64) as usize;

@@ -63,20 +63,18 @@ fn check(program: &str, tables: &[&str], expected: Expected, seeds: u64, crashes
             let link = (node(&mut rng), node(&mut rng));
             let tuple = format!("link({:?}, {:?})", name(link.0), name(link.1));
             // Graphs of many sizes: dense ones in the middle of a run, sparse ones at its ends.
-            match links.contains(&link) || (rng.chance(0.4) && !links.is_empty()) {
-                true => {
-                    let gone = match links.contains(&link) {
-                        true => link,
-                        false => *links.iter().nth(rng.below(links.len() as u64) as usize).unwrap(),
-                    };
-                    links.remove(&gone);
-                    let tuple = format!("link({:?}, {:?})", name(gone.0), name(gone.1));
-                    network.delete(gone.0, &tuple)
-                }
-                false => {
-                    links.insert(link);
-                    network.inject(link.0, &tuple)
-                }
+            if links.contains(&link) || (rng.chance(0.4) && !links.is_empty()) {
+                let gone = if links.contains(&link) {
+                    link
+                } else {
+                    *links.iter().nth(rng.below(links.len() as u64) as usize).unwrap()
+                };
+                links.remove(&gone);
+                let tuple = format!("link({:?}, {:?})", name(gone.0), name(gone.1));
+                network.delete(gone.0, &tuple)
+            } else {
+                links.insert(link);
+                network.inject(link.0, &tuple)
             };
             if rng.chance(0.5) {
                 network.run_for(rng.below(40) as f64 / 1000.0);

@@ -95,12 +95,11 @@ fn views_across_nodes_follow_every_change() {
         for change in 0..CHANGES {
             let link = (rng.below(NODES.into()) as u32, rng.below(NODES.into()) as u32);
             let tuple = format!("link({:?}, {:?})", name(link.0), name(link.1));
-            match links.remove(&link) {
-                true => network.delete(link.0, &tuple),
-                false => {
-                    links.insert(link);
-                    network.inject(link.0, &tuple)
-                }
+            if links.remove(&link) {
+                network.delete(link.0, &tuple)
+            } else {
+                links.insert(link);
+                network.inject(link.0, &tuple)
             };
             if rng.chance(0.5) {
                 continue; // several changes on their way at once

@@ -172,9 +172,10 @@ impl Bench {
         }
         let row =
             [Value::Str(HOME), Value::Int(rng.below(3) as i64), Value::Int(rng.below(3) as i64)];
-        match rng.chance(0.6) || derived {
-            true => self.views.insert(&self.plan, &mut self.database, relation, &row, 0),
-            false => self.views.delete(&self.plan, &mut self.database, relation, &row),
+        if rng.chance(0.6) || derived {
+            self.views.insert(&self.plan, &mut self.database, relation, &row, 0)
+        } else {
+            self.views.delete(&self.plan, &mut self.database, relation, &row)
         }
     }
 

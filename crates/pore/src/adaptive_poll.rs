@@ -137,10 +137,7 @@ mod tests {
         for wait in waits_us {
             let (span, wait) = (policy.span(), Duration::from_micros(wait));
             sum += span.min(wait).as_micros() as u64;
-            match wait <= span {
-                true => policy.succeeded(),
-                false => policy.slept(wait),
-            }
+            if wait <= span { policy.succeeded() } else { policy.slept(wait) }
         }
         sum
     }
@@ -188,9 +185,10 @@ mod tests {
             for side in &mut sides {
                 let took = if is_awake { answer } else { wake_up + answer };
                 is_awake = took <= side.span();
-                match is_awake {
-                    true => side.succeeded(),
-                    false => side.slept(took + wake_up),
+                if is_awake {
+                    side.succeeded()
+                } else {
+                    side.slept(took + wake_up)
                 }
                 slow += u32::from(!is_awake);
             }

@@ -74,9 +74,10 @@ impl Context<'_> {
         let interface = &self.worker.program().interfaces[interface as usize];
         let name = interface.messages.get(usize::from(number)).map_or("?", |it| it.name.as_str());
         let own = self.own_path();
-        let partner = match partner.is_null() {
-            true => interface.name.clone(),
-            false => component::path(self.worker, partner),
+        let partner = if partner.is_null() {
+            interface.name.clone()
+        } else {
+            component::path(self.worker, partner)
         };
         let message = format!("{own} begins with {name} to {partner}, against {}", interface.name);
         self.fault_with(Reason::Protocol, message, position)
@@ -133,9 +134,10 @@ impl Context<'_> {
     /// The other side has failed; null if it is not there any more.
     #[cold]
     pub(crate) fn failed_partner(&mut self, partner: ComponentRef, position: u32) -> u32 {
-        let name = match partner.is_null() {
-            true => "the other side".to_owned(),
-            false => component::path(self.worker, partner),
+        let name = if partner.is_null() {
+            "the other side".to_owned()
+        } else {
+            component::path(self.worker, partner)
         };
         self.fault_with(Reason::PartnerFailed, format!("{name} has failed"), position)
     }

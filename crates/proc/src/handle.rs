@@ -234,9 +234,10 @@ impl ChannelRef {
     /// The words of an entry. For a system component's channel the block of entries must exist.
     #[inline]
     pub(crate) fn entry(self, entry: u8, interface: &Interface) -> Words {
-        let first = match self.has(SYSTEM) {
-            true => self.entry_block().0,
-            false => self.0.wrapping_add(1).cast::<u64>(),
+        let first = if self.has(SYSTEM) {
+            self.entry_block().0
+        } else {
+            self.0.wrapping_add(1).cast::<u64>()
         };
         Words(first.wrapping_byte_add(usize::from(entry & 3) * interface.entry_size as usize))
     }

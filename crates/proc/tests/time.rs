@@ -201,9 +201,10 @@ fn waiting_on() -> Program {
 fn what_remembers_nothing_has_no_communication_between_exchanges() {
     for is_stateless in [false, true] {
         let mut worker = worker_for(waiting_on(), recording().0);
-        match is_stateless {
-            true => worker.offer_stateless("SystemTime", 7),
-            false => worker.offer("SystemTime", 7),
+        if is_stateless {
+            worker.offer_stateless("SystemTime", 7)
+        } else {
+            worker.offer("SystemTime", 7)
         }
         worker.start().unwrap();
         let mut world = World { runner: Runner::new(worker), requests: Vec::new() };

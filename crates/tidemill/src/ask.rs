@@ -288,10 +288,7 @@ impl Asker {
         let mut reason = None;
         loop {
             self.asking.begin();
-            let opened = match self.asking.connection.is_some() {
-                true => Ok(()),
-                false => self.connect(),
-            };
+            let opened = if self.asking.connection.is_some() { Ok(()) } else { self.connect() };
             match opened {
                 Ok(()) => {
                     let node = self.asking.node.clone();

@@ -124,9 +124,10 @@ impl History {
             Value::Int(at) => (Times::Counted, at),
             _ => return Err("Invoked and Returned are times, intervals or integers"),
         };
-        match *self.times.get_or_insert(times) == times {
-            true => Ok(at),
-            false => Err("Invoked and Returned are of one type in all of a history"),
+        if *self.times.get_or_insert(times) == times {
+            Ok(at)
+        } else {
+            Err("Invoked and Returned are of one type in all of a history")
         }
     }
 

@@ -304,10 +304,7 @@ impl fmt::Display for Summary {
         if let Some(seed) = self.seed {
             write!(f, "; seed {seed}")?;
         }
-        match self.interrupted {
-            true => f.write_str("; interrupted"),
-            false => Ok(()),
-        }
+        if self.interrupted { f.write_str("; interrupted") } else { Ok(()) }
     }
 }
 

@@ -97,10 +97,7 @@ pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuite
 pub fn writable_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuited> {
     let relation = relation_of(plan, pattern)?;
     let name = &plan.relation(relation).name;
-    match is_of_the_system(name) {
-        true => Err(Unsuited::System { name: name.clone() }),
-        false => Ok(relation),
-    }
+    if is_of_the_system(name) { Err(Unsuited::System { name: name.clone() }) } else { Ok(relation) }
 }
 
 fn is_of_the_system(relation: &str) -> bool {
@@ -150,9 +147,10 @@ pub fn bind(
     let columns = pattern.bind(|param| Parameters(node).get(param)).ok_or(Unsuited::Wildcard)?;
     let location = location_of(plan, relation, pattern) as usize;
     let here = columns.get(location).and_then(|column| column.get().as_str());
-    match here == Some(node.address.as_str()) {
-        true => Ok((relation, columns)),
-        false => Err(Unsuited::Elsewhere { node: node.address.clone() }),
+    if here == Some(node.address.as_str()) {
+        Ok((relation, columns))
+    } else {
+        Err(Unsuited::Elsewhere { node: node.address.clone() })
     }
 }
 

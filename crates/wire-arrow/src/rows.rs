@@ -226,10 +226,7 @@ impl<W: Write + Send> RowFile<W> {
             };
         }
         self.rows += 1;
-        match self.rows >= BATCH_ROWS || self.bytes >= BATCH_BYTES {
-            true => self.encode(),
-            false => Ok(()),
-        }
+        if self.rows >= BATCH_ROWS || self.bytes >= BATCH_BYTES { self.encode() } else { Ok(()) }
     }
 
     fn encode(&mut self) -> Result<(), RowError> {

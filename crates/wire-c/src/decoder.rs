@@ -89,10 +89,8 @@ unsafe extern "C" fn tidemill_decoder_new(
         // SAFETY: the caller guarantees that `schema` is null or a live handle.
         let schema = unsafe { given(schema, "schema")? }.clone();
         let (engine, required) = (engine & !REQUIRED, engine & REQUIRED != 0);
-        let tables = match required {
-            true => Tables::checking_required(&schema),
-            false => Tables::new(&schema),
-        };
+        let tables =
+            if required { Tables::checking_required(&schema) } else { Tables::new(&schema) };
         let codes = match engine {
             NATIVE => Some(Codes::default()),
             TABLE => None,
@@ -180,9 +178,10 @@ unsafe extern "C" fn tidemill_message_view(message: *mut CMessage) -> View {
 
 /// Checks that decoder and message have the same schema.
 fn check(decoder: &CDecoder, message: &CMessage) -> Outcome<()> {
-    match decoder.parts.schema.is_same(message.message.schema()) {
-        true => Ok(()),
-        false => Err(Failure::misuse("decoder and message are of different schemas")),
+    if decoder.parts.schema.is_same(message.message.schema()) {
+        Ok(())
+    } else {
+        Err(Failure::misuse("decoder and message are of different schemas"))
     }
 }
 

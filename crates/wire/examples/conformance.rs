@@ -254,22 +254,20 @@ impl Testee<'_> {
             });
         } else if let (true, Value::String(text)) = field(request, "json_payload")? {
             let (mapping, text) = (self.mapping, text.as_bytes());
-            match direct {
-                true => json::read(mapping, message, text, &arena, json_options, &mut bytes),
-                false => {
-                    let mut sink = whole.copying_builder();
-                    json::read(mapping, message, text, &arena, json_options, &mut sink)
-                }
+            if direct {
+                json::read(mapping, message, text, &arena, json_options, &mut bytes)
+            } else {
+                let mut sink = whole.copying_builder();
+                json::read(mapping, message, text, &arena, json_options, &mut sink)
             }
             .map_err(|error| error.to_string())
         } else if let (true, Value::String(text)) = field(request, "text_payload")? {
             let (mapping, text) = (self.mapping, text.as_bytes());
-            match direct {
-                true => text::read(mapping, message, text, &arena, text_options, &mut bytes),
-                false => {
-                    let mut sink = whole.copying_builder();
-                    text::read(mapping, message, text, &arena, text_options, &mut sink)
-                }
+            if direct {
+                text::read(mapping, message, text, &arena, text_options, &mut bytes)
+            } else {
+                let mut sink = whole.copying_builder();
+                text::read(mapping, message, text, &arena, text_options, &mut sink)
             }
             .map_err(|error| error.to_string())
         } else {

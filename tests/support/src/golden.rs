@@ -61,10 +61,8 @@ impl Golden {
             self.wrong.push(format!("{path}\n{difference}"));
             return;
         }
-        let written = match found.is_empty() {
-            true => std::fs::remove_file(path),
-            false => std::fs::write(path, found),
-        };
+        let written =
+            if found.is_empty() { std::fs::remove_file(path) } else { std::fs::write(path, found) };
         written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
 
@@ -155,9 +153,10 @@ fn common(a: &[&str], b: &[&str]) -> impl Fn(usize, usize) -> usize {
     if a.len() * b.len() <= CELLS_MAX {
         table.resize((a.len() + 1) * width, 0);
         for (i, j) in (0..a.len()).rev().flat_map(|i| (0..b.len()).rev().map(move |j| (i, j))) {
-            table[i * width + j] = match a[i] == b[j] {
-                true => table[(i + 1) * width + j + 1] + 1,
-                false => table[(i + 1) * width + j].max(table[i * width + j + 1]),
+            table[i * width + j] = if a[i] == b[j] {
+                table[(i + 1) * width + j + 1] + 1
+            } else {
+                table[(i + 1) * width + j].max(table[i * width + j + 1])
             };
         }
     }
@@ -194,9 +193,10 @@ mod tests {
             "{}:3: b\n    4  2\n    5  ---- out\n    6 -3\n    6 +4\n    7  ",
             path.display()
         );
-        match blesses() {
-            true => assert_eq!(cases::read(&path)[1].section("out"), "4\n"),
-            false => assert_eq!(golden.wrong, [expected]),
+        if blesses() {
+            assert_eq!(cases::read(&path)[1].section("out"), "4\n")
+        } else {
+            assert_eq!(golden.wrong, [expected])
         }
         golden.wrong.clear();
         std::fs::remove_file(&path).expect("removable");

@@ -91,9 +91,10 @@ fn mutation(seeds: &[(PathBuf, Vec<u8>)], number: u64) -> Vec<u8> {
     let gentle = random.chance(0.5);
     for _ in 0..random.range(1..=4) {
         let other = seed(&mut random);
-        match gentle {
-            true => rearrange(&mut random, &mut bytes, other),
-            false => mutate(&mut random, &mut bytes, other),
+        if gentle {
+            rearrange(&mut random, &mut bytes, other)
+        } else {
+            mutate(&mut random, &mut bytes, other)
         }
         bytes.truncate(INPUT_BYTES_MAX);
     }

@@ -219,15 +219,12 @@ impl<W: Write> Maker<'_, W> {
         }) as u16;
         frame[24..26].copy_from_slice(&sum.to_be_bytes());
         flow.ports.iter().for_each(|port| frame.extend_from_slice(&port.to_be_bytes()));
-        match flow.is_tcp {
-            true => {
-                frame.extend_from_slice(&[0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 32, 0, 0, 0, 0, 0])
-            }
-            false => {
-                let length = (8 + payload.len()) as u16;
-                frame.extend_from_slice(&length.to_be_bytes());
-                frame.extend_from_slice(&[0, 0]);
-            }
+        if flow.is_tcp {
+            frame.extend_from_slice(&[0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 32, 0, 0, 0, 0, 0])
+        } else {
+            let length = (8 + payload.len()) as u16;
+            frame.extend_from_slice(&length.to_be_bytes());
+            frame.extend_from_slice(&[0, 0]);
         }
         frame.extend_from_slice(&payload);
         self.record(at_ns, length)

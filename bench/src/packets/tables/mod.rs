@@ -62,10 +62,8 @@ const PACKETS_SMALL: u64 = 1 << 12;
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let seed = extent.seed_or_time();
     report.note(&format!("requests are made with --seed {seed}"));
-    let (sizes, packets): (&[u64], u64) = match extent.small {
-        true => (&ENTRIES_SMALL, PACKETS_SMALL),
-        false => (&ENTRIES, PACKETS),
-    };
+    let (sizes, packets): (&[u64], u64) =
+        if extent.small { (&ENTRIES_SMALL, PACKETS_SMALL) } else { (&ENTRIES, PACKETS) };
     let peers = Peers {
         c: built(extent, report, "c", Program::by_hand),
         dpdk: built(extent, report, "dpdk", Program::dpdk),

@@ -86,9 +86,10 @@ impl<'a> Checker<'a> {
         if (least..=most).contains(&count) {
             return Some(());
         }
-        let takes = match least == most {
-            true => numbered(least, "argument"),
-            false => format!("{least} or {}", numbered(most, "argument")),
+        let takes = if least == most {
+            numbered(least, "argument")
+        } else {
+            format!("{least} or {}", numbered(most, "argument"))
         };
         let message = format!("{name} takes {takes}, {count} given");
         self.fail("argument-count", span, message, &format!("it is written {help}"))

@@ -141,9 +141,10 @@ pub(super) fn binary(
 /// Quotient and remainder, the quotient rounded down; `None` if it does not fit.
 fn floored(a: i64, b: i64) -> Option<(i64, i64)> {
     let (quotient, remainder) = (a.checked_div(b)?, a.checked_rem(b)?);
-    match remainder != 0 && (remainder < 0) != (b < 0) {
-        true => Some((quotient - 1, remainder + b)),
-        false => Some((quotient, remainder)),
+    if remainder != 0 && (remainder < 0) != (b < 0) {
+        Some((quotient - 1, remainder + b))
+    } else {
+        Some((quotient, remainder))
     }
 }
 
@@ -189,9 +190,10 @@ pub(super) fn convert(conversion: Conversion, a: Constant) -> Option<Result<Cons
             let floor = a.floor();
             // 2^63 is the first REAL that is too large; -2^63 is an INTEGER.
             let limit = -(i64::MIN as f64);
-            match (-limit..limit).contains(&floor) {
-                true => Ok(Constant::Integer(floor as i64)),
-                false => Err(Failure::Conversion),
+            if (-limit..limit).contains(&floor) {
+                Ok(Constant::Integer(floor as i64))
+            } else {
+                Err(Failure::Conversion)
             }
         }
         (Conversion::CharacterToInteger, Constant::Character(a)) => {

@@ -93,10 +93,11 @@ impl<'a> Checker<'a> {
             self.learn(&a.expr);
         }
         let logical = matches!(operator, BinaryOperator::And | BinaryOperator::Or);
-        let b = match logical {
+        let b = if logical {
             // It may not be evaluated at all.
-            true => self.unguarded(|checker| checker.expression(b)),
-            false => self.expression(b),
+            self.unguarded(|checker| checker.expression(b))
+        } else {
+            self.expression(b)
         };
         self.known.truncate(known);
         let value = self.binary(operator, a?, b?, span)?;
@@ -296,9 +297,10 @@ impl<'a> Checker<'a> {
     /// In a constant an operation without value is an error; elsewhere it is a fault, should it
     /// ever be reached.
     fn fold_failure(&mut self, failure: Failure, span: Span) -> Option<()> {
-        match self.here.constant {
-            true => self.fail("constant", span, failure.message(), ""),
-            false => Some(()),
+        if self.here.constant {
+            self.fail("constant", span, failure.message(), "")
+        } else {
+            Some(())
         }
     }
 
@@ -340,12 +342,11 @@ impl<'a> Checker<'a> {
                     }
                 }
                 let real = operator == Op::Divide || a.ty != b.ty || a.ty == Type::Real;
-                match real {
-                    true => {
-                        let (a, b) = (as_real(a), as_real(b));
-                        self.two_operands(operator, a, b, Type::Real, span)
-                    }
-                    false => self.two_operands(operator, a, b, Type::Integer, span),
+                if real {
+                    let (a, b) = (as_real(a), as_real(b));
+                    self.two_operands(operator, a, b, Type::Real, span)
+                } else {
+                    self.two_operands(operator, a, b, Type::Integer, span)
                 }
             }
             _ => self.comparison(operator, a, b, span),

@@ -25,9 +25,10 @@ impl Step<'_, '_, '_> {
             let offset = machine.layouts[callee].parameter(*parameter);
             self.activation.store(frame + u64::from(offset), word);
         }
-        let status = match machine.suspending.contains(callee) {
-            true => self.activation.call(frame),
-            false => self.activation.call_at_once(frame),
+        let status = if machine.suspending.contains(callee) {
+            self.activation.call(frame)
+        } else {
+            self.activation.call_at_once(frame)
         };
         match status {
             Status::Done => Ok(()),
@@ -38,10 +39,13 @@ impl Step<'_, '_, '_> {
     pub(super) fn put_result(&mut self, to: Payload, value: u64) {
         match to {
             Payload::Register(register) => self.set(register, value),
-            Payload::Copy(place) | Payload::Move(place) => match self.is_text(place) {
-                true => self.put_text(place, value),
-                false => self.store(place, value),
-            },
+            Payload::Copy(place) | Payload::Move(place) => {
+                if self.is_text(place) {
+                    self.put_text(place, value)
+                } else {
+                    self.store(place, value)
+                }
+            }
         }
     }
 

@@ -12,9 +12,10 @@ use crate::ir::{Instruction, InterfaceId, Place};
 /// What a component is required to offer or require.
 pub(super) fn facet(offered: bool, interfaces: &[(InterfaceId, u32, Option<u32>)]) -> Facet {
     let all = interfaces.iter().map(|it| (it.0.raw(), it.1, it.2)).collect();
-    match offered {
-        true => Facet { offered: all, required: Vec::new() },
-        false => Facet { offered: Vec::new(), required: all },
+    if offered {
+        Facet { offered: all, required: Vec::new() }
+    } else {
+        Facet { offered: Vec::new(), required: all }
     }
 }
 

@@ -148,9 +148,10 @@ impl Step<'_, '_, '_> {
 /// Quotient rounded down, and the rest; none if the quotient does not fit.
 fn floored(x: i64, y: i64) -> Option<(i64, i64)> {
     let (quotient, rest) = (x.checked_div(y)?, x.checked_rem(y)?);
-    match rest != 0 && (rest < 0) != (y < 0) {
-        true => Some((quotient - 1, rest + y)),
-        false => Some((quotient, rest)),
+    if rest != 0 && (rest < 0) != (y < 0) {
+        Some((quotient - 1, rest + y))
+    } else {
+        Some((quotient, rest))
     }
 }
 

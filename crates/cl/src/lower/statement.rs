@@ -275,10 +275,8 @@ impl Builder<'_, '_> {
 
     fn add(&mut self, target: &tree::Place, by: &Expression, subtract: bool) {
         let ty = by.ty;
-        let target = match is_immediate(by) {
-            true => self.prepare_for_now(target),
-            false => self.prepare(target),
-        };
+        let target =
+            if is_immediate(by) { self.prepare_for_now(target) } else { self.prepare(target) };
         let by = self.value(by);
         let operator = if subtract { Binary::Subtract } else { Binary::Add };
         match target {

@@ -148,10 +148,8 @@ impl Short {
         let (left, least) = (integer(), integer());
         let condition = function.registers.push(Type::Boolean);
         // The stop is a stride ahead at most, so it is near the variable.
-        let (a, b) = match self.by > 0 {
-            true => (self.stop, self.variable),
-            false => (self.variable, self.stop),
-        };
+        let (a, b) =
+            if self.by > 0 { (self.stop, self.variable) } else { (self.variable, self.stop) };
         let least_value = Constant::Integer((ROUNDS - 2) * self.by.abs());
         let instructions = [
             Instruction::Binary { to: left, operator: Binary::SubtractUnchecked, a, b },

@@ -155,12 +155,11 @@ fn run(program: Executable, options: Options, limits: Limits) -> Seen {
 fn through_versions(program: &Program, seed: Option<u64>, limits: Limits, native: bool) -> Seen {
     let choices = Choices { checkpoints: Checkpoints::Count, several: false, listing: false };
     let sources = (&program.sources, 1);
-    let mut made = match native {
-        true => {
-            let made = compile(&program.ir, &program.sources, 1, &choices);
-            made.expect("code can be made").program
-        }
-        false => interpret(&program.ir, &program.sources, 1, true),
+    let mut made = if native {
+        let made = compile(&program.ir, &program.sources, 1, &choices);
+        made.expect("code can be made").program
+    } else {
+        interpret(&program.ir, &program.sources, 1, true)
     };
     let (mut ir, first) = (program.ir.clone(), made.clone());
     let options = Options { schedule_seed: seed, ..Options::quiet() };
@@ -177,9 +176,10 @@ fn through_versions(program: &Program, seed: Option<u64>, limits: Limits, native
         }
         let succession = merge(&ir, &next);
         assert!(!succession.begins_otherwise, "the entry component is the same");
-        made = match native {
-            true => compile_next(&made, &succession, sources, &choices).expect("code can be made"),
-            false => interpret_next(&made, &succession, sources, true),
+        made = if native {
+            compile_next(&made, &succession, sources, &choices).expect("code can be made")
+        } else {
+            interpret_next(&made, &succession, sources, true)
         };
         worker.go_on(&made).expect("it goes on from what runs");
         ir = succession.program;

@@ -145,10 +145,7 @@ fn seeds(text: &str) -> Result<RangeInclusive<u64>, ValueError> {
 fn node_range(text: &str) -> Result<RangeInclusive<u32>, ValueError> {
     let (least, most) = text.split_once("..").unwrap_or((text, text));
     let (least, most) = (nodes(least)?, nodes(most)?);
-    match least <= most {
-        true => Ok(least..=most),
-        false => Err(ValueError::NodeRange(text.to_owned())),
-    }
+    if least <= most { Ok(least..=most) } else { Err(ValueError::NodeRange(text.to_owned())) }
 }
 
 #[cfg(test)]

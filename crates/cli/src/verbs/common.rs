@@ -196,9 +196,10 @@ pub fn console(form: Form, report: Reporter) -> Console {
 /// Writes the cost of rules: as a flame graph to a `.svg` file, else as folded stacks.
 pub fn write_profile(path: Option<&Path>, ended: &Report, report: Reporter) -> Result<(), Status> {
     let (Some(path), Some(profile)) = (path, &ended.profile) else { return Ok(()) };
-    let text = match path.extension().is_some_and(|extension| extension == "svg") {
-        true => profile::flame_graph(profile),
-        false => profile::folded(profile),
+    let text = if path.extension().is_some_and(|extension| extension == "svg") {
+        profile::flame_graph(profile)
+    } else {
+        profile::folded(profile)
     };
     let name = path.display();
     fs::write(path, text)

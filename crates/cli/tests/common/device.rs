@@ -68,9 +68,10 @@ impl Drop for Running {
 pub fn try_sh(line: &str) -> Result<String, String> {
     let output =
         Command::new("bash").args(["-c", line]).output().map_err(|error| error.to_string())?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!("{line}: {}", stderr(&output))),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{line}: {}", stderr(&output)))
     }
 }
 

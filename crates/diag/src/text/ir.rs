@@ -225,12 +225,11 @@ impl<'t> IrReader<'t> {
     /// If it has another; then it is not read.
     pub fn in_order(&mut self, prefix: &str, expected: usize) -> Read {
         let before = *self;
-        match self.id::<usize>(prefix)? == expected {
-            true => Ok(()),
-            false => {
-                *self = before;
-                self.expected(&format!("`{prefix}{expected}`, as numbers come in order"))
-            }
+        if self.id::<usize>(prefix)? == expected {
+            Ok(())
+        } else {
+            *self = before;
+            self.expected(&format!("`{prefix}{expected}`, as numbers come in order"))
         }
     }
 

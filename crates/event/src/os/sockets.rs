@@ -195,9 +195,10 @@ impl Os {
         loop {
             attempts += 1;
             let (fd, real) = self.open_socket(address, kind)?;
-            let twin = match host.eq_ignore_ascii_case("localhost") {
-                true => self.open_twin(real.port(), kind),
-                false => Ok(None),
+            let twin = if host.eq_ignore_ascii_case("localhost") {
+                self.open_twin(real.port(), kind)
+            } else {
+                Ok(None)
             };
             let fd_of_twin = match twin {
                 Ok(twin) => twin,

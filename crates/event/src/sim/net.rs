@@ -347,12 +347,11 @@ impl Net {
                 self.stats.dropped_full += 1;
                 node.stats.dropped += 1;
             } else if let Some(frozen) = &mut node.frozen {
-                match frozen.unread.len() < limit {
-                    true => frozen.unread.push(flight),
-                    false => {
-                        self.stats.dropped_full += 1;
-                        node.stats.dropped += 1;
-                    }
+                if frozen.unread.len() < limit {
+                    frozen.unread.push(flight)
+                } else {
+                    self.stats.dropped_full += 1;
+                    node.stats.dropped += 1;
                 }
             } else {
                 node.inbox.push_back((flight.from, flight.bytes));

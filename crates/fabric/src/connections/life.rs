@@ -95,9 +95,10 @@ impl Connections {
     /// The other side has closed a connection.
     pub fn closed(&mut self, id: ConnectionId, cx: &mut Context<'_>) -> Option<Ended> {
         let connection = self.all.get(&id)?;
-        match connection.origin == Origin::Taken && connection.reader.held() == 0 {
-            true => self.end(id, cx),
-            false => self.broken(id, cx),
+        if connection.origin == Origin::Taken && connection.reader.held() == 0 {
+            self.end(id, cx)
+        } else {
+            self.broken(id, cx)
         }
     }
 

@@ -101,9 +101,10 @@ impl Receiver {
         self.unacknowledged += 1;
         let filled_a_gap = !self.held.is_empty();
         self.release(now_ns, (budget, counters), out);
-        match filled_a_gap || self.unacknowledged >= ACK_EVERY {
-            true => self.ack_now(now_ns),
-            false => self.ack_by(now_ns.saturating_add(ACK_DELAY_NS)),
+        if filled_a_gap || self.unacknowledged >= ACK_EVERY {
+            self.ack_now(now_ns)
+        } else {
+            self.ack_by(now_ns.saturating_add(ACK_DELAY_NS))
         }
     }
 
@@ -117,11 +118,10 @@ impl Receiver {
         let first = head.fragment.filter(|fragment| fragment.index == 0);
         let begun = first.and_then(|fragment| Partial::size_for(&fragment)).unwrap_or(0);
         let reserved = bytes.len() + begun;
-        match budget.take(reserved) {
-            true => {
-                self.held.insert(head.sequence, Held { bytes: bytes.to_vec(), reserved });
-            }
-            false => counters.count(Count::ReorderFull),
+        if budget.take(reserved) {
+            self.held.insert(head.sequence, Held { bytes: bytes.to_vec(), reserved });
+        } else {
+            counters.count(Count::ReorderFull)
         }
     }
 

@@ -207,10 +207,10 @@ fn write_message(
 /// Takes the other side's.
 fn read_message(handshake: &mut HandshakeState, message: &[u8]) -> Result<(), Broken> {
     let mut payload = [0; HANDSHAKE_BYTES];
-    match message.len() == HANDSHAKE_BYTES && handshake.read_message(message, &mut payload).is_ok()
-    {
-        true => Ok(()),
-        false => Err(Broken::Seal),
+    if message.len() == HANDSHAKE_BYTES && handshake.read_message(message, &mut payload).is_ok() {
+        Ok(())
+    } else {
+        Err(Broken::Seal)
     }
 }
 

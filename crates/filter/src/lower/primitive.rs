@@ -275,9 +275,10 @@ impl Lower {
         let what = if is_net { "networks" } else { "hosts" };
         let message = format!("`{name}`: names of {what} are not looked up");
         let noted = self.error("name-of-host", span, message);
-        match names::service(name).is_some() || names::protocol(name).is_some() {
-            true => self.help(format!("write its address, or `port {name}`, or `proto {name}`")),
-            false => self.help("write its address"),
+        if names::service(name).is_some() || names::protocol(name).is_some() {
+            self.help(format!("write its address, or `port {name}`, or `proto {name}`"))
+        } else {
+            self.help("write its address")
         }
         noted
     }

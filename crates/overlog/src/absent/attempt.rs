@@ -110,10 +110,7 @@ impl<'r> Ready<'r> {
 
     /// A term for display, with the value that the head requires.
     fn show(&self, at: usize, values: &SortedMap<String, OwnedValue>) -> String {
-        let term = match at < self.count {
-            true => &self.rule.rule.body[at],
-            false => &self.terms[at],
-        };
+        let term = if at < self.count { &self.rule.rule.body[at] } else { &self.terms[at] };
         if at >= self.count
             && let Term::Condition(Expr { kind: ExprKind::Binary(_, own, column), .. }) = term
             && let Some(value) = column.as_var().and_then(|name| values.get(name))

@@ -47,9 +47,10 @@ impl WhyNot {
             return writeln!(f, "{indent}└─ no rule has a head that fits it");
         }
         for (position, attempt) in attempts.iter().enumerate() {
-            let (branch, below) = match position + 1 == attempts.len() {
-                true => ("└─ ", "   "),
-                false => ("├─ ", "│  "),
+            let (branch, below) = if position + 1 == attempts.len() {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
             };
             writeln!(f, "{indent}{branch}{attempt}")?;
             if let Some(inner) = &attempt.below {

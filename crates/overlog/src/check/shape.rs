@@ -263,10 +263,7 @@ impl Shape<'_, '_> {
         }
         self.body_location(functor);
         for arg in functor.args.iter().filter_map(Arg::as_expr) {
-            match predicate.negated {
-                true => self.negated_column(arg),
-                false => self.pattern(arg),
-            }
+            if predicate.negated { self.negated_column(arg) } else { self.pattern(arg) }
         }
     }
 

@@ -46,10 +46,7 @@ impl Symbol<'_> {
     /// The column that holds the location where a use marks none: the first of those marked, or
     /// the first of all if that is among them.
     pub fn location(&self) -> usize {
-        match self.marks.contains(&0) {
-            true => 0,
-            false => self.marks.first().copied().unwrap_or(0),
-        }
+        if self.marks.contains(&0) { 0 } else { self.marks.first().copied().unwrap_or(0) }
     }
 
     /// The columns that uses mark as the location.

@@ -202,9 +202,10 @@ impl Infer<'_> {
                 continue;
             }
             let message = format!("column {} of `{name}` is {known}, and this is {types}", at + 1);
-            let help = match known.meets(TypeSet::BYTES) && types.meets(TypeSet::TEXT) {
-                true => "`f_ip` and `f_mac` make the bytes of an address of its text".to_owned(),
-                false => format!("it is {}", table.form),
+            let help = if known.meets(TypeSet::BYTES) && types.meets(TypeSet::TEXT) {
+                "`f_ip` and `f_mac` make the bytes of an address of its text".to_owned()
+            } else {
+                format!("it is {}", table.form)
             };
             judge.report(|| {
                 let found = Diagnostic::error("foreign-table", arg.span(), message);
@@ -450,9 +451,10 @@ impl<'r> Judge<'r, '_> {
         if values.is_empty() {
             return TypeSet::NONE;
         }
-        let result = match may_be_empty {
-            true => function.result_type(values),
-            false => function.declaration().result_of_rows(values),
+        let result = if may_be_empty {
+            function.result_type(values)
+        } else {
+            function.declaration().result_of_rows(values)
         };
         result.unwrap_or_else(|| {
             let text = format!("{function} cannot take {values}");

@@ -270,12 +270,11 @@ impl<'c> Builder<'c> {
 
     /// Binds a variable from the trigger of a continued strand.
     pub fn receive(&mut self, reg: Reg) -> Bind {
-        match self.is_bound(reg) {
-            true => Bind::Equal(Expr::Reg(reg)),
-            false => {
-                self.bind(reg);
-                Bind::Reg(reg)
-            }
+        if self.is_bound(reg) {
+            Bind::Equal(Expr::Reg(reg))
+        } else {
+            self.bind(reg);
+            Bind::Reg(reg)
         }
     }
 

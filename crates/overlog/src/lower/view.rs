@@ -99,10 +99,7 @@ fn check(rule: &Rule, here: &Location, catalog: &mut Catalog) -> Strand {
     builder.run();
     debug_assert!(builder.is_done(), "checked: the body of {} can be evaluated", rule.name);
     let relation = rule.head.relation;
-    let columns = match rule.aggregates() {
-        true => columns,
-        false => rule.head.columns.clone(),
-    };
+    let columns = if rule.aggregates() { columns } else { rule.head.columns.clone() };
     let (action, location) = (Action::Insert, rule.head.place);
     let output = Output { relation, columns, action, location, group_at: 0 };
     builder.finish(Trigger { relation, on: On::Head, columns: binds }, output)

@@ -53,9 +53,10 @@ impl Admission {
     pub fn admit(&self, number: u32, delete: bool) -> Result<(), Count> {
         let Some((table, _)) = &self.limits else { return Ok(()) };
         let arrival = table.get(number).ok_or(Count::UnknownRelation)?;
-        match if delete { arrival.deletes } else { arrival.inserts } {
-            true => Ok(()),
-            false => Err(Count::NotExported),
+        if if delete { arrival.deletes } else { arrival.inserts } {
+            Ok(())
+        } else {
+            Err(Count::NotExported)
         }
     }
 

@@ -162,9 +162,10 @@ impl<'a> Sink<'a> for EnvelopeSink<'_, 'a> {
     }
 
     fn bool(&mut self, field: FieldId, value: bool) -> SinkResult {
-        match self.in_column {
-            true => self.reader.bool(field, value),
-            false => self.tuple(|tuple| tuple.delete = value),
+        if self.in_column {
+            self.reader.bool(field, value)
+        } else {
+            self.tuple(|tuple| tuple.delete = value)
         }
     }
 
@@ -183,9 +184,10 @@ impl<'a> Sink<'a> for EnvelopeSink<'_, 'a> {
     }
 
     fn string(&mut self, _: FieldId, piece: &'a str) -> SinkResult {
-        match self.in_column {
-            true => self.reader.string(piece),
-            false => self.tuple(|tuple| tuple.name = piece),
+        if self.in_column {
+            self.reader.string(piece)
+        } else {
+            self.tuple(|tuple| tuple.name = piece)
         }
     }
 

@@ -162,9 +162,10 @@ impl<'f, 'a> ValueReader<'f, 'a> {
     }
 
     pub(crate) fn bytes(&mut self, field: FieldId, value: &'a [u8]) -> SinkResult {
-        self.set(match field == self.fields.id {
-            true => Value::Id(id_from_bytes(value)?),
-            false => Value::Bytes(value),
+        self.set(if field == self.fields.id {
+            Value::Id(id_from_bytes(value)?)
+        } else {
+            Value::Bytes(value)
         })
     }
 

@@ -26,13 +26,12 @@ impl Node {
         self.turn.now_ns = now_ns;
         self.turn.taken = Taken::default();
         self.ambient.set_now(wall_ns);
-        match self.profiler.is_on() {
-            true => {
-                let began = self.profiler.start(event);
-                self.begin_start::<true>(observer);
-                self.profiler.end(began, Engine::Begin);
-            }
-            false => self.begin_start::<false>(observer),
+        if self.profiler.is_on() {
+            let began = self.profiler.start(event);
+            self.begin_start::<true>(observer);
+            self.profiler.end(began, Engine::Begin);
+        } else {
+            self.begin_start::<false>(observer)
         }
         true
     }
@@ -126,9 +125,10 @@ impl Node {
 
     #[inline]
     fn count_tuple(&mut self, received: bool, is_taken: bool) {
-        match is_taken {
-            true => self.counters.received += u64::from(received),
-            false => self.counters.dropped_arity += 1,
+        if is_taken {
+            self.counters.received += u64::from(received)
+        } else {
+            self.counters.dropped_arity += 1
         }
     }
 
@@ -142,10 +142,8 @@ impl Node {
         };
         let Some(periodic) = self.periodics.get(timer) else { return };
         let period = periodic.period_ns as f64 / 1e9;
-        let period = match period.fract() == 0.0 {
-            true => Value::Int(period as i64),
-            false => Value::Double(period),
-        };
+        let period =
+            if period.fract() == 0.0 { Value::Int(period as i64) } else { Value::Double(period) };
         let left = Value::Int(periodic.left.map_or(0, |left| left as i64));
         let address = self.identity.address.clone();
         let columns = [Value::Str(&address), Value::Int(random), period, left];

@@ -93,9 +93,10 @@ impl Node {
     /// yield (their number is returned, one event each), adds the changes of exported views to
     /// the sends, and settles the tables.
     pub fn finish(&mut self, observer: &mut dyn Observer) -> usize {
-        match self.profiler.is_on() {
-            true => self.measured(Engine::Finish, |node| node.finish_all(observer)),
-            false => self.finish_all(observer),
+        if self.profiler.is_on() {
+            self.measured(Engine::Finish, |node| node.finish_all(observer))
+        } else {
+            self.finish_all(observer)
         }
     }
 
@@ -217,24 +218,22 @@ impl Node {
     /// One round of the views of the running commit. [`Progress::Exceeded`] has been reported: the
     /// turn must be given up.
     pub fn refine(&mut self, observer: &mut dyn Observer) -> Progress {
-        match self.profiler.is_on() {
-            true => self.measured(Engine::Views, |node| {
+        if self.profiler.is_on() {
+            self.measured(Engine::Views, |node| {
                 let progress = node.refine_once(observer);
                 if let Some(costs) = node.views.costs() {
                     node.profiler.add_views(costs);
                 }
                 progress
-            }),
-            false => self.refine_once(observer),
+            })
+        } else {
+            self.refine_once(observer)
         }
     }
 
     #[inline]
     fn refine_once(&mut self, observer: &mut dyn Observer) -> Progress {
-        match self.views.has_changed() {
-            true => self.refine_views(observer),
-            false => Progress::Done,
-        }
+        if self.views.has_changed() { self.refine_views(observer) } else { Progress::Done }
     }
 
     fn refine_views(&mut self, observer: &mut dyn Observer) -> Progress {

@@ -24,10 +24,10 @@ impl Node {
     /// Runs strands for at most `tuples_max` event tuples. [`Progress::Exceeded`] has been
     /// reported: the turn must be given up.
     pub fn derive(&mut self, tuples_max: usize, observer: &mut dyn Observer) -> Progress {
-        match self.profiler.is_on() {
-            true => self
-                .measured(Engine::Dispatch, |node| node.derive_all::<true>(tuples_max, observer)),
-            false => self.derive_all::<false>(tuples_max, observer),
+        if self.profiler.is_on() {
+            self.measured(Engine::Dispatch, |node| node.derive_all::<true>(tuples_max, observer))
+        } else {
+            self.derive_all::<false>(tuples_max, observer)
         }
     }
 
@@ -146,9 +146,10 @@ impl Node {
         observer: &mut dyn Observer,
     ) {
         // One test decides for all strands: their plain variant has no tracing.
-        match self.program.watching.sees_joins(relation) {
-            false => self.run_each::<MEASURES, false>(start, relation, columns, observer),
-            true => self.run_each::<MEASURES, true>(start, relation, columns, observer),
+        if !self.program.watching.sees_joins(relation) {
+            self.run_each::<MEASURES, false>(start, relation, columns, observer)
+        } else {
+            self.run_each::<MEASURES, true>(start, relation, columns, observer)
         }
     }
 

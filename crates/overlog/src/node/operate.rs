@@ -115,10 +115,8 @@ impl Node {
         let program = self.program.clone();
         let relation = program.compiled.stages[stage].output;
         let description = program.plan().relation(relation);
-        let arity = match description.is_open() {
-            true => row.as_seq().len() + 1,
-            false => description.arity(),
-        };
+        let arity =
+            if description.is_open() { row.as_seq().len() + 1 } else { description.arity() };
         let location = description.location as usize;
         let address = &self.identity.address;
         match output_columns(row.as_seq(), address, location, arity) {

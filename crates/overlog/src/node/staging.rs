@@ -110,10 +110,7 @@ impl Staging {
     /// Ends the turn: inputs with rows left continue in later ones. Returns their number.
     #[inline]
     pub(super) fn put_off(&mut self) -> usize {
-        match self.begun.is_empty() {
-            true => 0,
-            false => self.put_off_begun(),
-        }
+        if self.begun.is_empty() { 0 } else { self.put_off_begun() }
     }
 
     fn put_off_begun(&mut self) -> usize {

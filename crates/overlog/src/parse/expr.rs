@@ -171,10 +171,7 @@ impl Parser {
             return self.negation();
         }
         let value = self.value(VALUE)?;
-        match self.eat_word("in") {
-            true => self.within(value),
-            false => Ok(value),
-        }
+        if self.eat_word("in") { self.within(value) } else { Ok(value) }
     }
 
     fn negation(&mut self) -> Parsed<Expr> {

@@ -162,10 +162,7 @@ impl Parser {
         let input = self.relation_name()?;
         self.expect(Sym::Comma, form)?;
         let output = self.relation_name()?;
-        let keys = match self.eat(Sym::Comma) {
-            true => Some(self.keys()?),
-            false => None,
-        };
+        let keys = if self.eat(Sym::Comma) { Some(self.keys()?) } else { None };
         let span = self.end_declaration(start, form)?;
         Ok(Stage { operator, input, output, keys, span })
     }

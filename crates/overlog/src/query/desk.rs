@@ -473,12 +473,11 @@ impl Question {
     fn go_on(&mut self, steps: u64) -> Result<Went, Failure> {
         match self.part.take() {
             Part::Evaluate(mut evaluation) => {
-                self.part = match evaluation.go_on(steps)? {
-                    false => Part::Evaluate(evaluation),
-                    true => {
-                        let bytes = evaluation.bytes();
-                        Part::Send { answer: evaluation.into_answer(), row: 0, bytes }
-                    }
+                self.part = if !evaluation.go_on(steps)? {
+                    Part::Evaluate(evaluation)
+                } else {
+                    let bytes = evaluation.bytes();
+                    Part::Send { answer: evaluation.into_answer(), row: 0, bytes }
                 };
                 Ok(Went::On)
             }
@@ -500,12 +499,11 @@ impl Question {
                     }
                     row += 1;
                 }
-                match message.len() == empty {
-                    true => Ok(Went::Whole(answer.name)),
-                    false => {
-                        self.part = Part::Send { answer, row, bytes };
-                        Ok(Went::Part(message))
-                    }
+                if message.len() == empty {
+                    Ok(Went::Whole(answer.name))
+                } else {
+                    self.part = Part::Send { answer, row, bytes };
+                    Ok(Went::Part(message))
                 }
             }
             part @ (Part::Text(_) | Part::Copy(_)) => {

@@ -414,12 +414,11 @@ impl Evaluation {
             let columns = self.groups.result(group, scope).map_err(Failure::wrong)?;
             head.insert(&columns, 0).map_err(Failure::wrong)?;
         }
-        self.part = match until == self.groups.len() {
-            false => Part::Aggregate { rule: number, group: until },
-            true => {
-                self.groups = Groups::default();
-                Part::Derive { rule: number + 1, rest: Rest::new() }
-            }
+        self.part = if until != self.groups.len() {
+            Part::Aggregate { rule: number, group: until }
+        } else {
+            self.groups = Groups::default();
+            Part::Derive { rule: number + 1, rest: Rest::new() }
         };
         Ok(())
     }
@@ -437,10 +436,11 @@ impl Evaluation {
                 self.rows.push((), &columns[1..]);
             }
         }
-        self.part = match until == end {
-            false => Part::Gather { row: until },
+        self.part = if until != end {
+            Part::Gather { row: until }
+        } else {
             // There are fewer than 2^32.
-            true => Part::Sort(Sorting::new(self.rows.len() as u32)),
+            Part::Sort(Sorting::new(self.rows.len() as u32))
         };
         Ok(())
     }
@@ -525,9 +525,12 @@ impl Groups {
             Key::Bag => &[],
         };
         let mut accumulators = self.accumulators[group.0 as usize].iter();
-        let column = |column| match key.contains(&column) {
-            true => Ok(rows.value(group, column)),
-            false => accumulators.next().map_or(Ok(Value::Null), |one| one.finish(scope)),
+        let column = |column| {
+            if key.contains(&column) {
+                Ok(rows.value(group, column))
+            } else {
+                accumulators.next().map_or(Ok(Value::Null), |one| one.finish(scope))
+            }
         };
         (0..rows.spec().arity).map(column).collect()
     }

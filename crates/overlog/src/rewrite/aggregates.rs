@@ -202,10 +202,8 @@ fn keep_columns(
         columns.iter().map(|column| type_of_column(&rule, column)).collect();
     types.push(TypeSet::LIST);
     columns.push(winner.clone());
-    let at = match at_home {
-        true => groups.iter().position(|&at| at == location).unwrap_or(0) as u32,
-        false => 0,
-    };
+    let at =
+        if at_home { groups.iter().position(|&at| at == location).unwrap_or(0) as u32 } else { 0 };
     let softness = catalog.softness(tables(&rule));
     let name = catalog.marked(&rule.name, "agg");
     let relation = catalog.hidden_view(name, types, at, key, softness);

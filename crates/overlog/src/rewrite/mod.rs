@@ -42,9 +42,10 @@ pub(crate) fn rewrite(
         parts.strands.append(&mut localise::strands(&rule, start, catalog)?);
         return Ok(());
     }
-    match rule.aggregates() {
-        true => aggregates::rewrite_head(rule, catalog, parts),
-        false => table_rules::rewrite(rule, catalog, parts),
+    if rule.aggregates() {
+        aggregates::rewrite_head(rule, catalog, parts)
+    } else {
+        table_rules::rewrite(rule, catalog, parts)
     }
 }
 
@@ -53,13 +54,14 @@ fn event(rule: &Rule, catalog: &Catalog) -> Option<Start> {
     let is_event = |atom: &Atom| catalog.relation(atom.relation).storage == Storage::Event;
     let number = rule.atoms().position(is_event)?;
     let atom = rule.atoms().nth(number)?;
-    let on = match catalog.relation(atom.relation).name == system::PERIODIC {
-        false => On::Event,
-        true => On::Periodic {
+    let on = if catalog.relation(atom.relation).name != system::PERIODIC {
+        On::Event
+    } else {
+        On::Periodic {
             period: constant(atom, 2)
                 .unwrap_or_else(|| Expr::constant(tidemill_relation::Value::Int(0))),
             count: constant(atom, 3),
-        },
+        }
     };
     Some(Start { number: number as u16, on })
 }

@@ -85,10 +85,10 @@ pub(crate) fn trails(parts: &mut Parts, catalog: &mut Catalog) {
         trails.add_tables(table, shipped.contains(&table));
     }
     for view in std::mem::take(&mut parts.views) {
-        match trails.circles.contains_key(&view.rule.head.relation) && view.kind != ViewKind::Plain
-        {
-            true => trails.rewrite(view, &shipped),
-            false => trails.views.push(view),
+        if trails.circles.contains_key(&view.rule.head.relation) && view.kind != ViewKind::Plain {
+            trails.rewrite(view, &shipped)
+        } else {
+            trails.views.push(view)
         }
     }
     parts.views = trails.views;
@@ -320,11 +320,12 @@ impl Trails<'_> {
         if !shipped {
             view.body.push(atom(table, &all[..at]));
         }
-        let column = |(index, reg): (usize, &Reg)| match index == at {
-            true => {
+        let column = |(index, reg): (usize, &Reg)| {
+            if index == at {
                 HeadColumn::Aggregate { function: Aggregate::Min, input: Some(Expr::Reg(*reg)) }
+            } else {
+                HeadColumn::Value(Expr::Reg(*reg))
             }
-            false => HeadColumn::Value(Expr::Reg(*reg)),
         };
         let columns = regs.iter().enumerate().map(column).collect();
         view.head = Head { relation: best, columns, place: None, action: Action::Insert };

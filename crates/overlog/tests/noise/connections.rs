@@ -352,12 +352,11 @@ impl World {
     fn restart(&mut self, node: usize, is_other: u8) {
         self.parties[node].identity = node as u8 + 100 * is_other;
         self.net.crash(node);
-        match self.has_key {
-            true => {
-                let seed = (node as u64 + 1) << 40 | self.net.now_ns;
-                self.net.restart(node, self.config(node), seed);
-            }
-            false => self.net.restart_open(node),
+        if self.has_key {
+            let seed = (node as u64 + 1) << 40 | self.net.now_ns;
+            self.net.restart(node, self.config(node), seed);
+        } else {
+            self.net.restart_open(node)
         }
         self.places.retain(|(from, _), _| *from != node);
     }

@@ -344,9 +344,10 @@ impl Maker<'_> {
             let from = if index == 0 && self.chance(0.8) { &grounded } else { &positive };
             let recursive: Vec<Source> =
                 from.iter().filter(|source| source.recursive).cloned().collect();
-            let source = match recursive.is_empty() || self.chance(0.5) {
-                true => self.pick(from).clone(),
-                false => self.pick(&recursive).clone(),
+            let source = if recursive.is_empty() || self.chance(0.5) {
+                self.pick(from).clone()
+            } else {
+                self.pick(&recursive).clone()
             };
             self.atom(&source, &mut body);
         }

@@ -143,15 +143,12 @@ impl World {
         let Some(relation) = self.plan.find(table).filter(known) else { return };
         let (plan, database) = (&self.plan, &mut self.database);
         let Some(spec) = plan.relation(relation).table() else { return };
-        match delete {
-            true => {
-                self.model.delete(relation, spec, row);
-                self.views.delete(plan, database, relation, &columns);
-            }
-            false => {
-                self.model.insert(relation, spec, row, self.now_ns);
-                self.views.insert(plan, database, relation, &columns, self.now_ns);
-            }
+        if delete {
+            self.model.delete(relation, spec, row);
+            self.views.delete(plan, database, relation, &columns);
+        } else {
+            self.model.insert(relation, spec, row, self.now_ns);
+            self.views.insert(plan, database, relation, &columns, self.now_ns);
         }
     }
 
@@ -187,9 +184,10 @@ impl World {
                 .map(|row| DisplayTuple::new("", row.iter().map(|it| Value::Int(*it))).to_string())
                 .collect();
             wanted.sort();
-            let right = match plain.contains(&relation) {
-                true => wanted.iter().all(|row| asserted.contains(row)),
-                false => asserted == wanted,
+            let right = if plain.contains(&relation) {
+                wanted.iter().all(|row| asserted.contains(row))
+            } else {
+                asserted == wanted
             };
             if !right {
                 let name = &self.plan.relation(relation).name;
@@ -269,10 +267,7 @@ impl World {
             }
         }
         replayed.retain(|_, rows| !rows.is_empty());
-        match replayed == *now {
-            true => Ok(()),
-            false => Err("the net changes lead elsewhere".to_owned()),
-        }
+        if replayed == *now { Ok(()) } else { Err("the net changes lead elsewhere".to_owned()) }
     }
 }
 

@@ -284,10 +284,7 @@ fn run_nodes(program: &Program, steps: &[Step], seed: u64) -> Result<(), String>
     // A row whose location is a number has no node.
     let wanted = evaluate(program, &asserted, &|_, _, row| row[0].starts_with('"'));
     let held = held(&network, program, NODES);
-    match held == wanted {
-        true => Ok(()),
-        false => Err(difference(&held, &wanted)),
-    }
+    if held == wanted { Ok(()) } else { Err(difference(&held, &wanted)) }
 }
 
 #[test]
@@ -422,8 +419,5 @@ fn run_to_rest(
     let (held, wanted) = (held(&network, program, NODES), soft::at_rest(program, &asserted));
     let tables = program.layers[1..].iter().flatten().filter(|(name, _)| is_soft(name));
     derived.set(derived.get() + tables.map(|(name, _)| wanted[name].len()).sum::<usize>());
-    match held == wanted {
-        true => Ok(()),
-        false => Err(difference(&held, &wanted)),
-    }
+    if held == wanted { Ok(()) } else { Err(difference(&held, &wanted)) }
 }

@@ -339,10 +339,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         let flow = &self.sites[before].flow;
         let lets_all = flow.all_leave_by(self.output_of(before, link));
         let keeps_bytes = lets_all && flow.keeps_length;
-        let packets = match lets_all {
-            true => Count::As(counted.packets),
-            false => Count::Own(self.zero()),
-        };
+        let packets = if lets_all { Count::As(counted.packets) } else { Count::Own(self.zero()) };
         let bytes = match (self.length_after(before), counted.bytes.filter(|_| keeps_bytes)) {
             (Some(each), _) => Count::Each(packets.variable(), each),
             (None, Some(same)) => Count::As(same),

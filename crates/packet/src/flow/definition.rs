@@ -272,9 +272,10 @@ impl Parser<'_> {
             return Some(On::Tick(Word { text: "tick".to_owned(), span }, every_ns));
         }
         let is_expire = self.word("expire");
-        let (what, help) = match is_expire {
-            true => ("a table", "write `on expire(table) { ... }`"),
-            false => ("an input", "write `on packet(in) { ... }`"),
+        let (what, help) = if is_expire {
+            ("a table", "write `on expire(table) { ... }`")
+        } else {
+            ("an input", "write `on packet(in) { ... }`")
         };
         if !is_expire && !self.word("packet") {
             let help =

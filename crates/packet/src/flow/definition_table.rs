@@ -158,15 +158,14 @@ impl Parser<'_> {
         let table = self.name("a table", help)?;
         let key = self.list_of_exprs(help)?;
         let prefix = if self.word("prefix") { Some(self.expr()?) } else { None };
-        let mask = match self.word("mask") {
-            true => Some(self.list_of_exprs("write `mask (bits, ...)`, one for each column")?),
-            false => None,
+        let mask = if self.word("mask") {
+            Some(self.list_of_exprs("write `mask (bits, ...)`, one for each column")?)
+        } else {
+            None
         };
         let priority = if self.word("priority") { Some(self.expr()?) } else { None };
-        let values = match self.takes(&TokenKind::Arrow) {
-            true => self.list_of_exprs(help)?,
-            false => Vec::new(),
-        };
+        let values =
+            if self.takes(&TokenKind::Arrow) { self.list_of_exprs(help)? } else { Vec::new() };
         let has_else = self.kind() == &TokenKind::Name && self.source() == "else";
         let refused = self.otherwise(depth)?;
         if !has_else {

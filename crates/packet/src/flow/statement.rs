@@ -170,9 +170,10 @@ impl Parser<'_> {
     fn count(&mut self) -> Option<Statement> {
         self.advance();
         let name = self.name("a counter", "write `count name;`")?;
-        let column = match self.takes(&TokenKind::Mark('.')) {
-            true => Some(self.name("a column", "write `count table.column;`")?),
-            false => None,
+        let column = if self.takes(&TokenKind::Mark('.')) {
+            Some(self.name("a column", "write `count table.column;`")?)
+        } else {
+            None
         };
         let by = if self.word("by") { Some(self.expr()?) } else { None };
         Some(Statement::Count(name, column, by))
@@ -231,9 +232,10 @@ impl Parser<'_> {
         if is_raw {
             first = self.name("a header", "write `raw header.field = value;`")?;
         }
-        let field = match self.takes(&TokenKind::Mark('.')) {
-            true => Some(self.name("a field", "write `header.field = value;`")?),
-            false => None,
+        let field = if self.takes(&TokenKind::Mark('.')) {
+            Some(self.name("a field", "write `header.field = value;`")?)
+        } else {
+            None
         };
         if !self.takes(&TokenKind::Mark('=')) {
             self.expected("`=`", help);

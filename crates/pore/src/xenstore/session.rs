@@ -143,9 +143,10 @@ impl Session {
             return Err(Errno::EINVAL);
         }
         let of_special = matches!(kind, Type::GetPermissions | Type::SetPermissions);
-        let path = match of_special && arguments.starts_with(b"@") {
-            true => special(arguments)?,
-            false => absolute(arguments, self.domain)?,
+        let path = if of_special && arguments.starts_with(b"@") {
+            special(arguments)?
+        } else {
+            absolute(arguments, self.domain)?
         };
         let mut view = store.tree.view(inside, self.domain);
         let done = |()| OK.to_vec();

@@ -84,9 +84,10 @@ impl Watches {
         let path = change.path();
         for (&client, watches) in &self.watches {
             let concerned = watches.iter().filter(|watch| {
-                let is_covered = match change.is_exact() {
-                    true => path == watch.path,
-                    false => is_at_or_below(path, &watch.path),
+                let is_covered = if change.is_exact() {
+                    path == watch.path
+                } else {
+                    is_at_or_below(path, &watch.path)
                 };
                 is_covered && change.is_visible_to(watch.domain)
             });

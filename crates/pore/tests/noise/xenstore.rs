@@ -102,12 +102,11 @@ pub fn succeeded(input: &[u8]) -> usize {
             break;
         };
         assert_eq!((header.request, header.transaction), (request.request, request.transaction));
-        match header.kind == Type::Error as u32 {
-            true => assert!(payload.ends_with(b"\0") && payload.starts_with(b"E"), "{payload:?}"),
-            false => {
-                assert_eq!(header.kind, request.kind);
-                succeeded += 1;
-            }
+        if header.kind == Type::Error as u32 {
+            assert!(payload.ends_with(b"\0") && payload.starts_with(b"E"), "{payload:?}")
+        } else {
+            assert_eq!(header.kind, request.kind);
+            succeeded += 1;
         }
     }
     if is_ended {

@@ -104,9 +104,12 @@ impl Comparison<'_> {
     }
 
     fn order(self, a: Entry, b: Entry) -> Ordering {
-        let by_keys = || match self.is_prefix_all {
-            true => Ordering::Equal,
-            false => key::compare(self.keys, a.keys(), b.keys()),
+        let by_keys = || {
+            if self.is_prefix_all {
+                Ordering::Equal
+            } else {
+                key::compare(self.keys, a.keys(), b.keys())
+            }
         };
         a.prefix.cmp(&b.prefix).then_with(by_keys)
     }

@@ -46,12 +46,11 @@ pub(crate) fn look(
     is_idle: bool,
 ) -> Look {
     let spare = passed < PASSED_MAX && !is_idle;
-    let found = match outside::are_all(component) {
-        true => outside::look(worker, component, spare),
-        false => {
-            super::pass(worker, component, super::Turn::Last);
-            Look::Done
-        }
+    let found = if outside::are_all(component) {
+        outside::look(worker, component, spare)
+    } else {
+        super::pass(worker, component, super::Turn::Last);
+        Look::Done
     };
     if passed > 0 {
         outside::forget(component);

@@ -91,9 +91,10 @@ unsafe extern "C" fn act(frame: *mut Frame, process: *mut Process, worker: *mut 
         }
         if own.get(2) == 2 {
             let is_common = TRACE.with_borrow(|trace| trace.common.is_some());
-            let (code, number) = match is_common {
-                true => (all_written as *const u8, CLOSED),
-                false => (enough as *const u8, 0),
+            let (code, number) = if is_common {
+                (all_written as *const u8, CLOSED)
+            } else {
+                (enough as *const u8, 0)
             };
             match await_condition(&mut cx, code, number) {
                 OK => {}

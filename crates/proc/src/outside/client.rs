@@ -169,9 +169,10 @@ impl Worker {
             return Received::Nothing;
         }
         let Some(head) = head_from(channel, FROM_SERVER) else {
-            return match channel.has(SERVER_ENDED) {
-                true => self.ended_now(from, slot, id),
-                false => Received::Nothing,
+            return if channel.has(SERVER_ENDED) {
+                self.ended_now(from, slot, id)
+            } else {
+                Received::Nothing
             };
         };
         self.set_answered(from, true);

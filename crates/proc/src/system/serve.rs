@@ -89,9 +89,10 @@ impl Worker {
         }
         let interface = &interfaces[channel.interface() as usize];
         let known = interface.messages.get(message as usize).ok_or(Refused::Protocol)?;
-        let pending = match server.has(PENDING) {
-            true => self.machine.systems.pending.get(&communication),
-            false => None,
+        let pending = if server.has(PENDING) {
+            self.machine.systems.pending.get(&communication)
+        } else {
+            None
         };
         let state = pending.map_or(channel.state(), |pending| pending.state);
         let allowed = if state == START { known.initial } else { known.may_follow(state) };

@@ -96,9 +96,10 @@ impl Aggregate {
 
     /// The aggregate of this name in a plan.
     pub(crate) fn from_plan_name(name: &str) -> Option<Aggregate> {
-        match name == Aggregate::ArgMax.name() {
-            true => Some(Aggregate::ArgMax),
-            false => Aggregate::from_name(name),
+        if name == Aggregate::ArgMax.name() {
+            Some(Aggregate::ArgMax)
+        } else {
+            Aggregate::from_name(name)
         }
     }
 

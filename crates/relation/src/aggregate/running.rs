@@ -306,9 +306,10 @@ impl Sum {
         let [doubles, ids, intervals, whole] =
             [self.double_count, self.id_count, self.interval_count, self.whole_count]
                 .map(|count| count > 0);
-        match (doubles && ids) || (intervals && (doubles || ids || whole)) {
-            true => Err(Irregular),
-            false => Ok(()),
+        if (doubles && ids) || (intervals && (doubles || ids || whole)) {
+            Err(Irregular)
+        } else {
+            Ok(())
         }
     }
 

@@ -211,15 +211,12 @@ proptest! {
                     (_, 5) => OwnedValue::new(Value::Id(Id::from_int(*number as i64 - 3))),
                     _ => OwnedValue::new(Value::Interval(*number as i64)),
                 };
-                let done = match left.is_empty() || !remove {
-                    true => {
-                        left.push(value.clone());
-                        running.add(&[value.get()])
-                    }
-                    false => {
-                        let gone = left.swap_remove(number % left.len());
-                        running.remove(&[gone.get()])
-                    }
+                let done = if left.is_empty() || !remove {
+                    left.push(value.clone());
+                    running.add(&[value.get()])
+                } else {
+                    let gone = left.swap_remove(number % left.len());
+                    running.remove(&[gone.get()])
                 };
                 if done.is_err() {
                     regular = false;

@@ -110,10 +110,13 @@ impl<'a> Compiler<'a> {
         let (kind, operand) = self.operand(expr)?;
         match (table.place(column), operand, table.kind(column), kind) {
             (Some(place), Some(operand), ..) => Ok(Some((place, operand))),
-            (_, _, Some(WordKind::Known(a)), WordKind::Known(b)) => match a.equal(&b) {
-                true => Ok(None),
-                false => Err(Halt::Never),
-            },
+            (_, _, Some(WordKind::Known(a)), WordKind::Known(b)) => {
+                if a.equal(&b) {
+                    Ok(None)
+                } else {
+                    Err(Halt::Never)
+                }
+            }
             _ => Err(Halt::Unfit),
         }
     }

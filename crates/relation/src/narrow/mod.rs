@@ -267,10 +267,7 @@ impl<'n> Run<'n> {
             None => rows.each(probe, |words| self.out.extend_from_slice(&pair(words))),
             Some(known) => rows.each(probe, |words| {
                 let pair = pair(words);
-                match known.has(pair) {
-                    true => self.left_out += 1,
-                    false => self.out.extend_from_slice(&pair),
-                }
+                if known.has(pair) { self.left_out += 1 } else { self.out.extend_from_slice(&pair) }
             }),
         }
     }

@@ -234,9 +234,10 @@ impl Writer<'_, '_> {
         let first = self.value(&operands[0]);
         let first = self.truth(first);
         let first_as = [BlockArg::from(first)];
-        match decides {
-            true => self.body.ins().brif(first, end, &first_as, more, &[]),
-            false => self.body.ins().brif(first, more, &[], end, &first_as),
+        if decides {
+            self.body.ins().brif(first, end, &first_as, more, &[])
+        } else {
+            self.body.ins().brif(first, more, &[], end, &first_as)
         };
         self.body.switch_to_block(more);
         let second = self.value(&operands[1]);

@@ -376,12 +376,11 @@ impl Writer<'_, '_> {
             self.store(value, self.slots.head + count);
             count += 1;
         }
-        match gathers {
-            true => {
-                let count = self.number(count);
-                self.call(self.helpers.gather, &[count])
-            }
-            false => self.call(self.helpers.derive, &[]),
+        if gathers {
+            let count = self.number(count);
+            self.call(self.helpers.gather, &[count])
+        } else {
+            self.call(self.helpers.derive, &[])
         };
     }
 

@@ -34,9 +34,10 @@ enum Head<'a> {
 pub fn parse(text: &str) -> Result<Plan, IrError> {
     let mut reader = PlanReader { text: IrReader::new(text, Layout::Free), depth: 0 };
     let plan = reader.plan()?;
-    match reader.text.at_end() {
-        true => Ok(plan),
-        false => reader.text.expected("relation, rule, strand or stratum"),
+    if reader.text.at_end() {
+        Ok(plan)
+    } else {
+        reader.text.expected("relation, rule, strand or stratum")
     }
 }
 
@@ -122,10 +123,7 @@ impl<'a> PlanReader<'a> {
             storage = self.table(arity)?;
         }
         let hidden = self.text.eat("hidden");
-        let candidates = match self.text.eat("candidates") {
-            true => Some(self.relation_id()?),
-            false => None,
-        };
+        let candidates = if self.text.eat("candidates") { Some(self.relation_id()?) } else { None };
         Ok(Relation { name, columns, location, storage, hidden, candidates })
     }
 
@@ -148,12 +146,11 @@ impl<'a> PlanReader<'a> {
     }
 
     fn table(&mut self, arity: u32) -> Read<Storage> {
-        let key = match self.text.eat("bag") {
-            true => Key::Bag,
-            false => {
-                self.text.expect("key")?;
-                Key::Columns(self.numbers()?)
-            }
+        let key = if self.text.eat("bag") {
+            Key::Bag
+        } else {
+            self.text.expect("key")?;
+            Key::Columns(self.numbers()?)
         };
         let mut spec =
             TableSpec { arity, key, lifetime_ns: None, size_max: None, indexes: Vec::new() };
@@ -205,10 +202,7 @@ impl<'a> PlanReader<'a> {
         while self.text.eat("delta") {
             deltas.push(self.strand()?);
         }
-        let check = match self.text.eat("check") {
-            true => Some(self.strand()?),
-            false => None,
-        };
+        let check = if self.text.eat("check") { Some(self.strand()?) } else { None };
         Ok(ViewRule { rule, kind, head, body, scan, deltas, check })
     }
 
@@ -254,10 +248,7 @@ impl<'a> PlanReader<'a> {
         if self.text.eat("_") {
             return Ok(Bind::Ignore);
         }
-        match self.text.eat("=") {
-            true => self.expr().map(Bind::Equal),
-            false => self.reg().map(Bind::Reg),
-        }
+        if self.text.eat("=") { self.expr().map(Bind::Equal) } else { self.reg().map(Bind::Reg) }
     }
 
     fn step(&mut self) -> Read<Option<Step>> {

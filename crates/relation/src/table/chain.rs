@@ -44,12 +44,11 @@ impl Rows<'_> {
 
     /// The rows from one of them on.
     pub(super) fn starting_at(self, row: RowId) -> Self {
-        match row.0 < self.from {
-            true => {
-                let before = self.sorted.partition_point(|&other| other < row.0);
-                Rows { sorted: &self.sorted[before..], ..self }
-            }
-            false => Rows { sorted: &[], row: row.0, ..self },
+        if row.0 < self.from {
+            let before = self.sorted.partition_point(|&other| other < row.0);
+            Rows { sorted: &self.sorted[before..], ..self }
+        } else {
+            Rows { sorted: &[], row: row.0, ..self }
         }
     }
 }

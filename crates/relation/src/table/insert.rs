@@ -56,9 +56,10 @@ impl Table {
             }
             replaced = Some(row);
         }
-        let revived = match self.dying_rows.is_empty() || bag {
-            true => None,
-            false => self.find_equal_where(hash, values, |row| self.dying.get(row.0)),
+        let revived = if self.dying_rows.is_empty() || bag {
+            None
+        } else {
+            self.find_equal_where(hash, values, |row| self.dying.get(row.0))
         };
         let row = match revived {
             Some(row) => row,
@@ -117,9 +118,10 @@ impl Table {
     pub(super) fn reserve_rows(&mut self, rows: usize) {
         let (words, more) = (self.words.len(), rows * self.stride);
         if self.words.capacity() - words < more {
-            match words < 1 << 16 {
-                true => self.words.reserve(more),
-                false => self.words.reserve_exact(more.max(words / 4)),
+            if words < 1 << 16 {
+                self.words.reserve(more)
+            } else {
+                self.words.reserve_exact(more.max(words / 4))
             }
         }
     }

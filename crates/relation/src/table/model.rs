@@ -124,15 +124,14 @@ impl Model {
         self.clock += 1;
         let values: Vec<Value<'_>> = owned.iter().map(OwnedValue::get).collect();
         let (all, is_bag) = ([0, 1, 2], self.table.spec().key == Key::Bag);
-        let holder = match is_bag {
-            true => None,
-            false => self.find(&values, &self.key(), |row| row.live).first().copied(),
+        let holder = if is_bag {
+            None
+        } else {
+            self.find(&values, &self.key(), |row| row.live).first().copied()
         };
         let equal = holder.filter(|row| same(&self.rows[row.0 as usize].values(), &values, &all));
-        let dying = match is_bag {
-            true => None,
-            false => self.find(&values, &all, |row| row.dying).first().copied(),
-        };
+        let dying =
+            if is_bag { None } else { self.find(&values, &all, |row| row.dying).first().copied() };
         let expected = match (equal, dying) {
             (Some(row), _) => Inserted::Refreshed(row),
             (None, Some(row)) => Inserted::Revived { row, replaced: holder },

@@ -59,9 +59,10 @@ struct Matrix {
 impl Matrix {
     fn new(height: u32, columns: u32) -> Matrix {
         let places = height as usize * columns as usize;
-        let (index, blocks) = match places as u64 <= FLAT_MAX {
-            true => (Vec::new(), vec![[0; BLOCK]; places]),
-            false => (vec![0; places], vec![[0; BLOCK]]),
+        let (index, blocks) = if places as u64 <= FLAT_MAX {
+            (Vec::new(), vec![[0; BLOCK]; places])
+        } else {
+            (vec![0; places], vec![[0; BLOCK]])
         };
         Matrix { index, blocks, height, columns }
     }
@@ -242,9 +243,10 @@ mod tests {
                     batch.chunks(2).map(|pair| (pair[0], pair[1])).collect();
                 for pair in new.as_ref().map_or(&batch, |new| &new.rows).chunks(2) {
                     left.remove(&(pair[0], pair[1]));
-                    match model.insert((pair[0], pair[1])) {
-                        true => rows.extend_from_slice(pair),
-                        false => again += 1,
+                    if model.insert((pair[0], pair[1])) {
+                        rows.extend_from_slice(pair)
+                    } else {
+                        again += 1
                     }
                 }
                 assert!(again == 0 || new.as_ref().is_none_or(|new| !new.are_new), "{seed}");

@@ -19,9 +19,10 @@ pub(super) struct Ranks {
 impl Ranks {
     #[inline]
     fn rank(&self, row: RowId) -> (u32, u64) {
-        match self.put_back.is_empty() {
-            true => (row.0 + 1, 0),
-            false => self.put_back.get(&row.0).copied().unwrap_or((row.0 + 1, 0)),
+        if self.put_back.is_empty() {
+            (row.0 + 1, 0)
+        } else {
+            self.put_back.get(&row.0).copied().unwrap_or((row.0 + 1, 0))
         }
     }
 

@@ -87,10 +87,7 @@ impl RowSet {
     /// The first row with `hash` for which `matches` holds.
     #[inline]
     pub(super) fn find(&self, hash: u64, matches: impl FnMut(u32) -> bool) -> Option<u32> {
-        match self.slots.is_empty() {
-            true => None,
-            false => self.find_or_free(hash, matches).ok(),
-        }
+        if self.slots.is_empty() { None } else { self.find_or_free(hash, matches).ok() }
     }
 
     /// As [`RowSet::find`], or the empty slot where the search ended, for [`RowSet::fill`]. The

@@ -315,14 +315,13 @@ fn rows_put_in_as_words_are_found_whatever_is_done_beside() {
                     .map(|_| pair(&mut random))
                     .collect();
                 // After a removal, rows come as values alone until the table settles.
-                match matches!(table.fit(&[WordKind::Half, WordKind::Half]), Fit::Already) {
-                    true => {
-                        let words = rows.iter().flat_map(|&(a, b)| [a as u32, b as u32]);
-                        table.insert_new_words(&words.collect::<Vec<_>>());
-                    }
-                    false => rows.iter().for_each(|&(a, b)| {
+                if matches!(table.fit(&[WordKind::Half, WordKind::Half]), Fit::Already) {
+                    let words = rows.iter().flat_map(|&(a, b)| [a as u32, b as u32]);
+                    table.insert_new_words(&words.collect::<Vec<_>>());
+                } else {
+                    rows.iter().for_each(|&(a, b)| {
                         table.insert(&ints(a as i64, b as i64), 0).unwrap();
-                    }),
+                    })
                 }
                 model.extend(rows.iter().map(|&(a, b)| (a as i64, b as i64)));
                 waited += usize::from(table.linked < table.rows);

@@ -47,20 +47,17 @@ struct Writer<'r> {
 impl Writer<'_> {
     /// A column that is bound must be equal, one that is not becomes so.
     fn column(&mut self, reg: u64) -> String {
-        match self.bound.contains(&reg) {
-            true => format!("=v{reg}"),
-            false => {
-                self.bound.push(reg);
-                format!("v{reg}")
-            }
+        if self.bound.contains(&reg) {
+            format!("=v{reg}")
+        } else {
+            self.bound.push(reg);
+            format!("v{reg}")
         }
     }
 
     fn columns(&mut self, regs: &[u64; 3], except: &[usize]) -> String {
-        let column = |at: usize| match except.contains(&at) {
-            true => "_".to_owned(),
-            false => self.column(regs[at]),
-        };
+        let column =
+            |at: usize| if except.contains(&at) { "_".to_owned() } else { self.column(regs[at]) };
         (0..3).map(column).collect::<Vec<_>>().join(", ")
     }
 

@@ -82,9 +82,10 @@ fn upkeep(stratum: &Stratum, rule: &ViewRule) -> Upkeep {
         [only] if !only.negated => Upkeep::Rows,
         body => {
             let mut own = stratum.heads.iter().chain(&stratum.selected);
-            match own.any(|table| body.iter().any(|atom| atom.relation == *table)) {
-                true => Upkeep::Anew,
-                false => Upkeep::Join,
+            if own.any(|table| body.iter().any(|atom| atom.relation == *table)) {
+                Upkeep::Anew
+            } else {
+                Upkeep::Join
             }
         }
     }
@@ -282,9 +283,8 @@ impl Round<'_> {
         }
         for (at, (comes, _, _)) in changed.iter().enumerate() {
             // In a negated table nothing blocks now.
-            let visible = |other: u16, _: &Lookup| match usize::from(other) <= at {
-                true => Visible::Live,
-                false => Visible::Before,
+            let visible = |other: u16, _: &Lookup| {
+                if usize::from(other) <= at { Visible::Live } else { Visible::Before }
             };
             self.each_result(&rule.deltas[at], comes, &visible, |round, columns| {
                 round.count(index, columns, Running::add);
@@ -292,9 +292,8 @@ impl Round<'_> {
             });
         }
         for (at, (_, goes, _)) in changed.iter().enumerate() {
-            let visible = |other: u16, _: &Lookup| match usize::from(other) < at {
-                true => Visible::Live,
-                false => Visible::Before,
+            let visible = |other: u16, _: &Lookup| {
+                if usize::from(other) < at { Visible::Live } else { Visible::Before }
             };
             self.each_result(&rule.deltas[at], goes, &visible, |round, columns| {
                 round.count(index, columns, Running::remove);
@@ -424,9 +423,10 @@ impl Round<'_> {
             columns.clear();
             rows.read_row(row, &mut columns);
             let known = self.views.kept[self.views.stratum][index].find(check, &columns).is_some();
-            let result = match known {
-                true => self.finish_kept(index, check, &columns),
-                false => self.aggregate(index, check, &columns),
+            let result = if known {
+                self.finish_kept(index, check, &columns)
+            } else {
+                self.aggregate(index, check, &columns)
             };
             self.replace(rule, &columns, &result, touched.binary_search(&row).is_ok());
         }

@@ -487,10 +487,7 @@ impl Views {
         if self.has_exceeded() {
             return Progress::Exceeded;
         }
-        match self.stratum < plan.strata.len() {
-            true => Progress::More,
-            false => Progress::Done,
-        }
+        if self.stratum < plan.strata.len() { Progress::More } else { Progress::Done }
     }
 
     /// False if the commit has changed nothing in observed tables.

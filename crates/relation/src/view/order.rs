@@ -65,12 +65,11 @@ impl Round<'_> {
     fn cost(&self, rule: &ViewRule, start: usize, atom: usize, rows: usize) -> (f64, f64) {
         let all = self.database.table(rule.body[atom].relation).len().max(1) as f64;
         let part = rows as f64 / all;
-        let (mut reached, mut cost) = match start == atom {
-            true => (rows as f64, rows as f64),
-            false => {
-                let from = self.database.table(rule.body[start].relation).len() as f64;
-                (from, from + rows as f64)
-            }
+        let (mut reached, mut cost) = if start == atom {
+            (rows as f64, rows as f64)
+        } else {
+            let from = self.database.table(rule.body[start].relation).len() as f64;
+            (from, from + rows as f64)
         };
         let mut indexing = 0.0;
         for step in &rule.deltas[start].steps {
@@ -78,9 +77,10 @@ impl Round<'_> {
             let table = self.database.table(lookup.relation);
             let is_delta = usize::from(lookup.atom) == atom;
             let mut found = table.rows_a_key(lookup.access);
-            match is_delta {
-                true => found *= part,
-                false => indexing += f64::from(table.unprepared(lookup.access)),
+            if is_delta {
+                found *= part
+            } else {
+                indexing += f64::from(table.unprepared(lookup.access))
             }
             cost += match lookup.access {
                 Access::Scan => reached * found.max(1.0),
@@ -108,14 +108,18 @@ impl Round<'_> {
         let (Some(&first), Some(&RowId(last))) = (rows.first(), rows.last()) else { return };
         let delta = first..RowId(last + 1);
         let others = semi_naive(rule, atom, limits);
-        let visible = |other: u16, lookup: &Lookup| match usize::from(other) == atom {
-            true => Visible::Within(delta.start, delta.end),
-            false => others(other, lookup),
+        let visible = |other: u16, lookup: &Lookup| {
+            if usize::from(other) == atom {
+                Visible::Within(delta.start, delta.end)
+            } else {
+                others(other, lookup)
+            }
         };
         let table = self.database.table(rule.body[start].relation);
-        let seen = match start > atom {
-            true => Visible::Below(limits[rule.body[start].relation.index()]),
-            false => Visible::Live,
+        let seen = if start > atom {
+            Visible::Below(limits[rule.body[start].relation.index()])
+        } else {
+            Visible::Live
         };
         let from: Vec<RowId> = table.rows(Access::Scan, &[], seen).collect();
         self.views.reordered += 1;

@@ -46,9 +46,10 @@ impl Round<'_> {
                     continue;
                 }
                 let retracted = |row| self.views.retracted.contains(&(rule.head, row));
-                match table.find_dying(&columns).is_some_and(retracted) {
-                    true => self.extend_one(index, rule, &columns),
-                    false => missing.push((), &columns),
+                if table.find_dying(&columns).is_some_and(retracted) {
+                    self.extend_one(index, rule, &columns)
+                } else {
+                    missing.push((), &columns)
                 }
             }
             self.recycle(derived);
@@ -85,10 +86,13 @@ impl Round<'_> {
         let rule = &self.stratum.rules[index];
         let new: Vec<RowId> =
             rule.body.iter().map(|it| self.database.table(it.relation).fresh_from()).collect();
-        let before = |other: u16, _: &Lookup| match rule.body[usize::from(other)].negated {
-            // A row inserted and removed in this commit blocked nothing when it began.
-            true => Visible::Before,
-            false => Visible::Below(new[usize::from(other)]),
+        let before = |other: u16, _: &Lookup| {
+            if rule.body[usize::from(other)].negated {
+                // A row inserted and removed in this commit blocked nothing when it began.
+                Visible::Before
+            } else {
+                Visible::Below(new[usize::from(other)])
+            }
         };
         let old = collect(self, &rule.deltas[atom], batch, &before);
         let mut counts: HashMap<Vec<u8>, u64> = HashMap::new();

@@ -269,10 +269,7 @@ impl Round<'_> {
             }
         }
         self.select();
-        self.views.phase = match self.retraction_pending() {
-            true => Phase::Retract,
-            false => Phase::Extend,
-        };
+        self.views.phase = if self.retraction_pending() { Phase::Retract } else { Phase::Extend };
     }
 
     /// The support of a row that has lost a derivation.
@@ -287,9 +284,8 @@ impl Round<'_> {
         if !is_alone || !are_maintained || !self.views.in_order[head.index()] {
             return Support::Unknown;
         }
-        let older = |_: u16, lookup: &Lookup| match lookup.relation == head {
-            true => Visible::OlderThan(row),
-            false => Visible::Live,
+        let older = |_: u16, lookup: &Lookup| {
+            if lookup.relation == head { Visible::OlderThan(row) } else { Visible::Live }
         };
         let recurs = self.stratum.rules.iter().any(|rule| rule.reads(head));
         match (self.derivable(head, row, &older), recurs) {
@@ -637,10 +633,7 @@ pub(super) fn semi_naive<'l>(
 ) -> impl Fn(u16, &Lookup) -> Visible + 'l {
     move |other, lookup| {
         let later = other as usize > atom && !rule.body[other as usize].negated;
-        match later {
-            true => Visible::Below(limits[lookup.relation.index()]),
-            false => Visible::Live,
-        }
+        if later { Visible::Below(limits[lookup.relation.index()]) } else { Visible::Live }
     }
 }
 

@@ -68,9 +68,10 @@ impl Round<'_> {
         for key in self.keys(&notes) {
             let columns = columns_of(&notes, &key);
             let Noted { table, since, .. } = key;
-            match self.stratum.selected.contains(&table) {
-                true => self.select_one(table, &columns, since),
-                false => self.views.reselect.push(Reselect { table, since }, &columns),
+            if self.stratum.selected.contains(&table) {
+                self.select_one(table, &columns, since)
+            } else {
+                self.views.reselect.push(Reselect { table, since }, &columns)
             }
         }
     }

@@ -291,9 +291,10 @@ impl Bench {
 
     pub(super) fn change(&mut self, relation: u32, row: &[Value<'_>], delete: bool) {
         let (plan, database, relation) = (&self.plan, &mut self.database, RelationId(relation));
-        match delete {
-            true => self.views.delete(plan, database, relation, row),
-            false => self.views.insert(plan, database, relation, row, 0),
+        if delete {
+            self.views.delete(plan, database, relation, row)
+        } else {
+            self.views.insert(plan, database, relation, row, 0)
         }
     }
 

@@ -178,9 +178,10 @@ proptest! {
         let set: OrderedSet<u8> = (0..many).collect();
         let (mut members, mut model) = (set.iter(), 0..many);
         for is_front in front {
-            match is_front {
-                true => prop_assert_eq!(members.next().copied(), model.next()),
-                false => prop_assert_eq!(members.next_back().copied(), model.next_back()),
+            if is_front {
+                prop_assert_eq!(members.next().copied(), model.next());
+            } else {
+                prop_assert_eq!(members.next_back().copied(), model.next_back());
             }
         }
     }

@@ -79,9 +79,10 @@ impl Reports for HostReporter {
         let text = fault_text(fault, "");
         let mut reported = self.reported.borrow_mut();
         reported.faults += 1;
-        match fault.entry {
-            true => reported.end = Some(text),
-            false => say!(Warn, "script", "{}: {text}", self.name),
+        if fault.entry {
+            reported.end = Some(text)
+        } else {
+            say!(Warn, "script", "{}: {text}", self.name)
         }
     }
 

@@ -616,10 +616,7 @@ pub fn reply<W: Controlled>(
     queue(world, events, asker, message);
     write(world, events, asker.0);
     let line = world.control().and_then(|server| server.lines.get_mut(&asker.0));
-    match line.is_some_and(|line| line.connection.pause()) {
-        true => Takes::Later,
-        false => Takes::More,
-    }
+    if line.is_some_and(|line| line.connection.pause()) { Takes::Later } else { Takes::More }
 }
 
 fn queue<W: Controlled>(world: &mut W, events: &Loop<W>, asker: AskerId, message: &[u8]) {

@@ -113,10 +113,7 @@ impl fmt::Display for ExploreReport {
         }
         let collision = above(self.collision);
         write!(f, "; two states are taken for one with a probability below {collision}")?;
-        match self.interrupted {
-            true => f.write_str("; interrupted"),
-            false => Ok(()),
-        }
+        if self.interrupted { f.write_str("; interrupted") } else { Ok(()) }
     }
 }
 

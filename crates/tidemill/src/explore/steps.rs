@@ -287,19 +287,15 @@ impl Steps {
     ) -> bool {
         let waiting = |steps: &Steps, node: &u32| steps.waits(state[*node as usize]);
         let mut nodes: Vec<u32> = (0..self.nodes as u32).filter(|it| waiting(self, it)).collect();
-        let only = match self.atomic {
-            true => self.next_to_start(state, &nodes),
-            false => self.foremost(state),
-        };
+        let only =
+            if self.atomic { self.next_to_start(state, &nodes) } else { self.foremost(state) };
         if let Some(only) = only {
             nodes = vec![only];
         }
         nodes.into_iter().all(|node| {
             let local = state[node as usize];
-            let moves = match self.atomic {
-                true => self.locals.chains(local),
-                false => self.locals.moves(local),
-            };
+            let moves =
+                if self.atomic { self.locals.chains(local) } else { self.locals.moves(local) };
             moves.iter().all(|moved| {
                 next.clear();
                 next.extend_from_slice(state);

@@ -107,9 +107,10 @@ impl Whole<'_> {
         else {
             return;
         };
-        match border.is_written_by_rules() {
-            true => self.edge(relation, app, EdgeKind::Writes),
-            false => self.edge(app, relation, EdgeKind::Inserts),
+        if border.is_written_by_rules() {
+            self.edge(relation, app, EdgeKind::Writes)
+        } else {
+            self.edge(app, relation, EdgeKind::Inserts)
         }
         if let Some(refused) = border.refused.and_then(|refused| self.relation(refused)) {
             self.edge(app, refused, EdgeKind::Emits);

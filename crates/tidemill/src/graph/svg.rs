@@ -205,12 +205,11 @@ fn path(
     let mut path = format!("M{:.1} {:.1}", points[0].0, points[0].1);
     for pair in points.windows(2) {
         let ((x1, y1), (x2, y2)) = (pair[0], pair[1]);
-        let _ = match x1 == x2 {
-            true => write!(path, " L{x2:.1} {y2:.1}"),
-            false => {
-                let middle = (y1 + y2) / 2.0;
-                write!(path, " C{x1:.1} {middle:.1} {x2:.1} {middle:.1} {x2:.1} {y2:.1}")
-            }
+        let _ = if x1 == x2 {
+            write!(path, " L{x2:.1} {y2:.1}")
+        } else {
+            let middle = (y1 + y2) / 2.0;
+            write!(path, " C{x1:.1} {middle:.1} {x2:.1} {middle:.1} {x2:.1} {y2:.1}")
         };
     }
     path

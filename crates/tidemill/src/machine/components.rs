@@ -67,9 +67,10 @@ impl Making {
         succession: &Succession,
         sources: (&Sources, u32),
     ) -> Result<Executable, Error> {
-        match self.is_interpreted {
-            true => Ok(interpret_next(before, succession, sources, self.has_checkpoints())),
-            false => compile_next(before, succession, sources, &self.choices).map_err(impossible),
+        if self.is_interpreted {
+            Ok(interpret_next(before, succession, sources, self.has_checkpoints()))
+        } else {
+            compile_next(before, succession, sources, &self.choices).map_err(impossible)
         }
     }
 

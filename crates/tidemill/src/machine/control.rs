@@ -65,9 +65,10 @@ impl Controlled for Machine {
                 End::refusal(Status::Wrong, format!("the run has no node {name}"))
             })?,
         };
-        match self.share.has(node) {
-            true => fleet::ask(self, events, node, question, text),
-            false => others::ask(self, node, question, text),
+        if self.share.has(node) {
+            fleet::ask(self, events, node, question, text)
+        } else {
+            others::ask(self, node, question, text)
         }
     }
 

@@ -178,9 +178,10 @@ impl Machine {
 
     /// Whether a node lives, here or in another part of a simulation.
     pub(crate) fn is_alive(&self, id: NodeId) -> bool {
-        match self.share.has(id) {
-            true => self.fleet.node(id).is_some(),
-            false => self.sim.as_ref().is_some_and(|sim| sim.is_alive_elsewhere(id)),
+        if self.share.has(id) {
+            self.fleet.node(id).is_some()
+        } else {
+            self.sim.as_ref().is_some_and(|sim| sim.is_alive_elsewhere(id))
         }
     }
 

@@ -218,9 +218,10 @@ impl Write for Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut streams = self.written.lock();
         let was_empty = streams.data.is_empty() && streams.notes.is_empty();
-        match self.is_data {
-            true => streams.data.extend_from_slice(bytes),
-            false => streams.notes.extend_from_slice(bytes),
+        if self.is_data {
+            streams.data.extend_from_slice(bytes)
+        } else {
+            streams.notes.extend_from_slice(bytes)
         }
         drop(streams);
         if was_empty {

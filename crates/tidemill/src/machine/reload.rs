@@ -54,12 +54,11 @@ pub(crate) fn reload(machine: &mut Machine, events: &mut Loop<Machine>) {
     let Some(mut source) = machine.source.take() else { return };
     let program = (source.read)(&source.installed);
     (source.report)(&program);
-    match program.has_errors() {
-        true => machine.note("the old program goes on"),
-        false => {
-            let next = Next::new(&source, program.revision());
-            take(machine, events, &mut source, next);
-        }
+    if program.has_errors() {
+        machine.note("the old program goes on")
+    } else {
+        let next = Next::new(&source, program.revision());
+        take(machine, events, &mut source, next);
     }
     machine.source = Some(source);
 }
@@ -76,9 +75,10 @@ pub(crate) fn install(
 ) -> Result<(), End> {
     let unsupported = |why: &str| End::refusal(Status::Unsupported, why);
     let Some(mut source) = machine.source.take() else {
-        return Err(unsupported(match machine.crew.is_some() {
-            true => "of several workers the first installs rules: ask a node of it",
-            false => "the program of this run is not read again",
+        return Err(unsupported(if machine.crew.is_some() {
+            "of several workers the first installs rules: ask a node of it"
+        } else {
+            "the program of this run is not read again"
         }));
     };
     let done = try_install(machine, events, &mut source, name, text);
@@ -175,10 +175,7 @@ fn take(machine: &mut Machine, events: &mut Loop<Machine>, source: &mut Source, 
         (Some(_), OnChange::Restart) => {
             machine.note(&format!("the {} have changed: the run starts again", changed.names()));
             machine.starts_again = true;
-            match machine.has.nodes {
-                true => nodes::drain(machine, events),
-                false => events.stop(),
-            }
+            if machine.has.nodes { nodes::drain(machine, events) } else { events.stop() }
         }
     }
 }

@@ -43,9 +43,10 @@ fn app_rows(engine: &Engine) -> Vec<Vec<OwnedValue>> {
     };
     let of_app = graph.apps.iter().enumerate().map(|(at, app)| {
         let is_source = graph.links.iter().all(|link| link.to.app != at);
-        let moved = match is_source {
-            true => packets(at, |link, app| link.from.app == app).1,
-            false => packets(at, |link, app| link.to.app == app).0,
+        let moved = if is_source {
+            packets(at, |link, app| link.from.app == app).1
+        } else {
+            packets(at, |link, app| link.to.app == app).0
         };
         let state = match &app.name {
             name if out_of_order.contains(name) => "failed",

@@ -161,10 +161,7 @@ impl Machine {
         if goes_on || self.has_scopes() && !self.all_are_over() {
             return;
         }
-        match self.has.nodes {
-            true => nodes::drain(self, events),
-            false => events.stop(),
-        }
+        if self.has.nodes { nodes::drain(self, events) } else { events.stop() }
     }
 
     /// A node has read its captures, beside which it has no input. If that is so of all nodes, the

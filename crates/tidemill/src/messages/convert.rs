@@ -236,10 +236,8 @@ impl Problem {
 
 impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Problem {
-        let within = match error.path.is_empty() {
-            true => String::new(),
-            false => format!(" in {}", error.path),
-        };
+        let within =
+            if error.path.is_empty() { String::new() } else { format!(" in {}", error.path) };
         let message = format!("{}{within}", error.message);
         Problem { place: Some((error.line, error.column)), message }
     }
@@ -266,9 +264,10 @@ impl Printer<'_, '_> {
         match self.to {
             Form::Binary | Form::Delimited => {
                 let mut selected = BinarySink::new(decoder.schema());
-                let decoded = match selects {
-                    true => decoder.decode(message, bytes, &mut selected),
-                    false => decoder.check(message, bytes),
+                let decoded = if selects {
+                    decoder.decode(message, bytes, &mut selected)
+                } else {
+                    decoder.check(message, bytes)
                 };
                 decoded.map_err(Problem::from_display)?;
                 let bytes = if selects { selected.bytes() } else { bytes };

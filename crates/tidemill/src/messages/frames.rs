@@ -137,9 +137,6 @@ impl<R: Read> Frames<R> {
         let read = (&mut self.input).take(piece).read_to_end(&mut self.buffer);
         let read = read.map_err(ConvertError::Read)?;
         self.ended = read == 0;
-        match self.buffer.len() > BYTES_MAX {
-            true => Err(self.error("it is too large")),
-            false => Ok(()),
-        }
+        if self.buffer.len() > BYTES_MAX { Err(self.error("it is too large")) } else { Ok(()) }
     }
 }

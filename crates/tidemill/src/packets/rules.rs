@@ -188,9 +188,10 @@ impl App for Rules {
     }
 
     fn new(config: RulesConfig, start: &mut Start) -> Result<Rules, Fault> {
-        match config.file.is_empty() {
-            true => Ok(Rules::Border),
-            false => Ok(Rules::Own(Box::new(OwnNode::new(config, start)?))),
+        if config.file.is_empty() {
+            Ok(Rules::Border)
+        } else {
+            Ok(Rules::Own(Box::new(OwnNode::new(config, start)?)))
         }
     }
 
@@ -291,9 +292,10 @@ impl OwnNode {
                 let (relation, row) = (self.packet, columns.into_iter().collect());
                 let event = Event::Tuple { relation, row, delete: false, received: true };
                 drop(packet);
-                match fleet::inject(&mut self.world, &mut self.events, self.node, event) {
-                    true => self.taken += 1,
-                    false => io.count_drop("inbox_full"),
+                if fleet::inject(&mut self.world, &mut self.events, self.node, event) {
+                    self.taken += 1
+                } else {
+                    io.count_drop("inbox_full")
                 }
             }
         }

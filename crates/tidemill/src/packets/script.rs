@@ -163,9 +163,10 @@ impl App for Script {
     }
 
     fn new(config: ScriptConfig, start: &mut Start) -> Result<Script, Fault> {
-        match config.file.is_empty() {
-            true => Ok(Script::Border),
-            false => Ok(Script::Own(Box::new(OwnProgram::new(config, start)?))),
+        if config.file.is_empty() {
+            Ok(Script::Border)
+        } else {
+            Ok(Script::Own(Box::new(OwnProgram::new(config, start)?)))
         }
     }
 
@@ -358,12 +359,11 @@ impl OwnProgram {
         }
         let mut has_more = false;
         for input in 0..io.inputs() {
-            match self.program.has_opened(input) {
-                false => drain(io, input..input + 1, "not_open"),
-                true => {
-                    let room = self.program.ports().map_or(0, |ports| ports.room(input));
-                    has_more |= io.waiting(input) > 0 && room > 0;
-                }
+            if !self.program.has_opened(input) {
+                drain(io, input..input + 1, "not_open")
+            } else {
+                let room = self.program.ports().map_or(0, |ports| ports.room(input));
+                has_more |= io.waiting(input) > 0 && room > 0;
             }
         }
         match until {

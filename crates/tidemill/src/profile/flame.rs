@@ -126,9 +126,10 @@ fn label(name: &str, x: f64, y: f64, width: f64) -> String {
         return String::new();
     }
     let room = ((width - 4.0) / CHARACTER) as usize;
-    let text = match name.chars().count() > room {
-        true => name.chars().take(room.saturating_sub(2)).chain("..".chars()).collect(),
-        false => name.to_owned(),
+    let text = if name.chars().count() > room {
+        name.chars().take(room.saturating_sub(2)).chain("..".chars()).collect()
+    } else {
+        name.to_owned()
     };
     format!("<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 3.0, y + 13.0, escape(&text))
 }

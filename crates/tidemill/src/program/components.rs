@@ -28,9 +28,10 @@ impl Program {
                     Diagnostic::error("file-unreadable", span, problem.to_string())
                 }));
         }
-        match unreadable.is_empty() {
-            true => self.lower_components(&ids),
-            false => self.diagnostics.extend(unreadable),
+        if unreadable.is_empty() {
+            self.lower_components(&ids)
+        } else {
+            self.diagnostics.extend(unreadable)
         }
     }
 

@@ -294,9 +294,10 @@ fn range(variable: &str, span: Span, bounds: (&str, Span)) -> Result<Nodes, Diag
 /// `A,B | C,D`, or `A,B > C,D`.
 fn partition(words: &mut Words<'_>) -> Result<ActionKind, Diagnostic> {
     let rest = words.peek_rest();
-    let (mark, direction) = match rest.contains('>') && !rest.contains('|') {
-        true => ('>', Direction::Forth),
-        false => ('|', Direction::Both),
+    let (mark, direction) = if rest.contains('>') && !rest.contains('|') {
+        ('>', Direction::Forth)
+    } else {
+        ('|', Direction::Both)
     };
     groups(words, mark).map(|groups| ActionKind::Partition(groups, direction))
 }
@@ -312,10 +313,8 @@ fn groups(words: &mut Words<'_>, mark: char) -> Result<Vec<Vec<Nodes>>, Diagnost
         let start = at + indent as u32;
         let name = name.trim();
         let place = Span { start, end: start + name.len() as u32, ..span };
-        let nodes = match name.contains("..") {
-            true => range("i", place, (name, place))?,
-            false => one(name, place)?,
-        };
+        let nodes =
+            if name.contains("..") { range("i", place, (name, place))? } else { one(name, place)? };
         if let Some(group) = groups.last_mut() {
             group.push(nodes);
         }

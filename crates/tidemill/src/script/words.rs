@@ -61,9 +61,10 @@ impl<'t> Words<'t> {
     /// Requires the next word to be this one.
     pub(super) fn expect(&mut self, wanted: &str) -> Result<(), Diagnostic> {
         let (word, span) = self.word();
-        match word == wanted {
-            true => Ok(()),
-            false => Err(unexpected_word(word, span, &format!("`{wanted}`"))),
+        if word == wanted {
+            Ok(())
+        } else {
+            Err(unexpected_word(word, span, &format!("`{wanted}`")))
         }
     }
 

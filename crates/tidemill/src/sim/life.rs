@@ -108,17 +108,14 @@ pub(super) fn churn(
                 events.cancel(alarm);
                 return;
             }
-            let mean = match machine.is_alive(NodeId(node)) {
-                true => {
-                    crash(machine, events, node);
-                    note_churned(machine, events, node, true);
-                    mean / 10.0
-                }
-                false => {
-                    restart(machine, events, node);
-                    note_churned(machine, events, node, false);
-                    mean
-                }
+            let mean = if machine.is_alive(NodeId(node)) {
+                crash(machine, events, node);
+                note_churned(machine, events, node, true);
+                mean / 10.0
+            } else {
+                restart(machine, events, node);
+                note_churned(machine, events, node, false);
+                mean
             };
             let next: Time = events.now() + span(random.exponential(mean));
             events.rearm(alarm, next);

@@ -43,9 +43,12 @@ pub(super) fn cues(
     common.cues.iter().for_each(|cue| cues.extend(times(cue, elapsed_ns)));
     let (_, faults_end) = settle::calm(common);
     cues.extend(drawn::cues(options, faults_end));
-    cues.extend(recorded.lives.iter().map(|&(ns, node, alive)| match alive {
-        true => at(ns, CueAction::Restart(vec![node])),
-        false => at(ns, CueAction::Crash(vec![node])),
+    cues.extend(recorded.lives.iter().map(|&(ns, node, alive)| {
+        if alive {
+            at(ns, CueAction::Restart(vec![node]))
+        } else {
+            at(ns, CueAction::Crash(vec![node]))
+        }
     }));
     for sent in &recorded.sent {
         cues.extend(message(common, sent, which));

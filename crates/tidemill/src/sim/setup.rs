@@ -123,9 +123,10 @@ impl Setup {
 
     /// The journal of a run whose first lines have been written.
     fn journal(&self, console: Console, skip: u64) -> Journal {
-        match self.common.is_in_order() {
-            true => Journal::in_order(console, skip),
-            false => Journal::new(console),
+        if self.common.is_in_order() {
+            Journal::in_order(console, skip)
+        } else {
+            Journal::new(console)
         }
     }
 

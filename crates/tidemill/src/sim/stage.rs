@@ -37,9 +37,10 @@ pub(super) fn set(events: &mut Loop<Machine>, number: u32, cue: Rc<Cue>) {
                 move |machine: &mut Machine, events: &mut Loop<Machine>, alarm| {
                     perform(machine, events, number, &cue);
                     due = due.saturating_add(step);
-                    match due <= to {
-                        true => events.rearm(alarm, Time(due)),
-                        false => events.cancel(alarm),
+                    if due <= to {
+                        events.rearm(alarm, Time(due))
+                    } else {
+                        events.cancel(alarm)
                     };
                 },
             );

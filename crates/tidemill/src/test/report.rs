@@ -225,10 +225,7 @@ impl fmt::Display for TestReport {
         if let Some((first, last)) = self.seeds {
             write!(f, "; seeds {first}..{last}")?;
         }
-        match self.interrupted {
-            true => f.write_str("; interrupted"),
-            false => Ok(()),
-        }
+        if self.interrupted { f.write_str("; interrupted") } else { Ok(()) }
     }
 }
 

@@ -185,10 +185,7 @@ impl Shrinking<'_> {
             while at < self.best.cues.len() {
                 let mut cues = self.best.cues.clone();
                 cues.drain(at..(at + size).min(cues.len()));
-                match self.attempt_cues(cues) {
-                    true => is_less = true,
-                    false => at += size,
-                }
+                if self.attempt_cues(cues) { is_less = true } else { at += size }
             }
             size = match (size, is_less) {
                 (1, false) => 0,

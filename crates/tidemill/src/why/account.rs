@@ -346,9 +346,8 @@ impl Account {
     /// the changes of the turn.
     pub(super) fn inputs(&self, number: u32) -> impl Iterator<Item = (NodeNo, TupleNo, u32)> {
         let it = self.execution(number);
-        let before = move |tuple: TupleNo| match self.tuple_of(tuple).is_row && !it.is_late {
-            true => it.turn.first,
-            false => number,
+        let before = move |tuple: TupleNo| {
+            if self.tuple_of(tuple).is_row && !it.is_late { it.turn.first } else { number }
         };
         let inputs = &self.inputs[it.first_input as usize..(it.first_input + it.inputs) as usize];
         inputs.iter().map(move |&(node, tuple)| (node, tuple, before(tuple)))

@@ -202,10 +202,7 @@ fn in_order<'r>(mut waiting: Vec<Executed<'r>>, ordered: &mut Vec<Executed<'r>>)
         // A cycle has no order.
         let is_stuck = ready.is_empty();
         ordered.extend(ready);
-        match is_stuck {
-            true => ordered.extend(later),
-            false => waiting = later,
-        }
+        if is_stuck { ordered.extend(later) } else { waiting = later }
     }
 }
 

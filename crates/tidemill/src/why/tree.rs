@@ -124,9 +124,10 @@ impl Why {
         let more = if *has_more { "; and more" } else { "" };
         writeln!(f, "{text}{again}{more}")?;
         for (position, child) in children.iter().enumerate() {
-            let (branch, below) = match position + 1 == children.len() {
-                true => ("└─ ", "   "),
-                false => ("├─ ", "│  "),
+            let (branch, below) = if position + 1 == children.len() {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
             };
             write!(f, "{indent}{branch}")?;
             self.write(f, *child, &format!("{indent}{below}"))?;

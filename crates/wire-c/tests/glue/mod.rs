@@ -121,9 +121,10 @@ unsafe fn written(write: impl FnOnce(*mut Buffer, *mut Handle) -> bool) -> Optio
             tidemill_error_free(error);
             return None;
         }
-        let bytes = match out.data.is_null() {
-            true => Vec::new(),
-            false => std::slice::from_raw_parts(out.data, out.length).to_vec(),
+        let bytes = if out.data.is_null() {
+            Vec::new()
+        } else {
+            std::slice::from_raw_parts(out.data, out.length).to_vec()
         };
         tidemill_buffer_free(&raw mut out);
         Some(bytes)

@@ -93,9 +93,10 @@ impl<L: Looks> Check<'_, '_, L> {
             end = digits::end(self.bytes, fraction);
             right &= end > fraction;
         }
-        match right && !matches!(byte(end), b'e' | b'E') && end - first < LONG {
-            true => Ok(end),
-            false => self.odd_number(at),
+        if right && !matches!(byte(end), b'e' | b'E') && end - first < LONG {
+            Ok(end)
+        } else {
+            self.odd_number(at)
         }
     }
 
@@ -114,9 +115,10 @@ impl<L: Looks> Check<'_, '_, L> {
             Some(b'f') => b"false",
             _ => b"null",
         };
-        match self.bytes.get(at..).is_some_and(|rest| rest.starts_with(word)) {
-            true => Ok(at + word.len()),
-            false => Err(self.expected(at, "a value")),
+        if self.bytes.get(at..).is_some_and(|rest| rest.starts_with(word)) {
+            Ok(at + word.len())
+        } else {
+            Err(self.expected(at, "a value"))
         }
     }
 

@@ -59,9 +59,10 @@ impl Folders {
 
 /// The path of a file in a folder.
 fn inside(root: &Path, name: &str) -> PathBuf {
-    match root == Path::new(".") || root == Path::new("") {
-        true => PathBuf::from(name),
-        false => root.join(name),
+    if root == Path::new(".") || root == Path::new("") {
+        PathBuf::from(name)
+    } else {
+        root.join(name)
     }
 }
 

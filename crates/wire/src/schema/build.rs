@@ -218,9 +218,10 @@ impl SchemaBuilder {
                 return Err(SchemaError::NotInProto3(name()));
             }
         }
-        match self.oneofs.iter().all(|&(_, message)| known(message)) {
-            true => Ok(()),
-            false => Err(SchemaError::ForeignId),
+        if self.oneofs.iter().all(|&(_, message)| known(message)) {
+            Ok(())
+        } else {
+            Err(SchemaError::ForeignId)
         }
     }
 }
@@ -262,9 +263,10 @@ fn add_field(draft: &mut Draft, part: FieldPart) {
 fn check_name(name: &str) -> Result<(), SchemaError> {
     let mut bytes = name.bytes();
     let starts = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-    match starts && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-        true => Ok(()),
-        false => Err(SchemaError::BadName(name.into())),
+    if starts && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+        Ok(())
+    } else {
+        Err(SchemaError::BadName(name.into()))
     }
 }
 

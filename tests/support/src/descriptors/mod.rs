@@ -130,9 +130,10 @@ impl Recorded {
         let mut text = String::new();
         for (name, bytes) in split(set)? {
             let there = self.files.get(&name);
-            text += &match there.is_some_and(|file| file.case != case && file.bytes == bytes) {
-                true => format!("file {}\n", print::quoted(name.as_bytes())),
-                false => print::message(&self.names, SET, &set_of(bytes))?,
+            text += &if there.is_some_and(|file| file.case != case && file.bytes == bytes) {
+                format!("file {}\n", print::quoted(name.as_bytes()))
+            } else {
+                print::message(&self.names, SET, &set_of(bytes))?
             };
         }
         Some(text)

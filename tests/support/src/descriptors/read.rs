@@ -27,10 +27,7 @@ impl fmt::Display for Error {
 pub fn message(names: &Names, of: &str, text: &str) -> Result<Vec<u8>, Error> {
     let mut reader = Reader { names, rest: text };
     let bytes = reader.fields(of)?;
-    match reader.rest.is_empty() {
-        true => Ok(bytes),
-        false => reader.fail("a field"),
-    }
+    if reader.rest.is_empty() { Ok(bytes) } else { reader.fail("a field") }
 }
 
 /// Appends a tag and a length-delimited value.
@@ -111,13 +108,12 @@ impl<'t> Reader<'t> {
         if !self.takes('}') {
             return self.fail("`}`");
         }
-        match is_group {
-            false => delimited(number, &inside, out),
-            true => {
-                varint(number << 3 | 3, out);
-                out.extend(inside);
-                varint(number << 3 | 4, out);
-            }
+        if !is_group {
+            delimited(number, &inside, out)
+        } else {
+            varint(number << 3 | 3, out);
+            out.extend(inside);
+            varint(number << 3 | 4, out);
         }
         Ok(())
     }

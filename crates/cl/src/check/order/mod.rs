@@ -129,9 +129,10 @@ impl<'a> Checker<'a> {
         }
         can.sort_unstable();
         can.dedup();
-        let text = match after.is_empty() {
-            true => format!("{} cannot come first in {}", name(error.message), interface.name),
-            false => format!("{} cannot follow {}", name(error.message), after.join(" or ")),
+        let text = if after.is_empty() {
+            format!("{} cannot come first in {}", name(error.message), interface.name)
+        } else {
+            format!("{} cannot follow {}", name(error.message), after.join(" or "))
         };
         let help = match (can.is_empty(), after.is_empty()) {
             (true, _) => "nothing can follow: the communication has ended".into(),

@@ -233,10 +233,8 @@ impl<'a> Analysis<'a> {
             return Some(state);
         }
         if let Some(comparison) = compared(instructions, condition) {
-            let operator = match target == then {
-                true => comparison.operator,
-                false => opposite(comparison.operator)?,
-            };
+            let operator =
+                if target == then { comparison.operator } else { opposite(comparison.operator)? };
             self.assume(&mut state, Comparison { operator, ..comparison })?;
         }
         Some(state)

@@ -375,10 +375,8 @@ impl Generator {
         let asked = self.locals(scope, &service.asked);
         self.more_locals(scope);
         self.counters(scope);
-        let targets = match asked.is_empty() {
-            true => String::new(),
-            false => format!("({})", asked.join(", ")),
-        };
+        let targets =
+            if asked.is_empty() { String::new() } else { format!("({})", asked.join(", ")) };
         self.line("BEGIN");
         self.indented(|it| match service.sort {
             Sort::Single => {

@@ -291,9 +291,10 @@ impl Generator {
         let mut inner = Scope { procedures: Vec::new(), ..scope.clone() };
         let condition = self.boolean(&mut inner, 2);
         let condition = condition.replace("RANDOM(", "MIN_OF(");
-        match condition.contains("MIN_OF") || self.chance(30) {
-            true => "TRUE".to_owned(),
-            false => format!("({condition}) OR (TIME >= 0)"),
+        if condition.contains("MIN_OF") || self.chance(30) {
+            "TRUE".to_owned()
+        } else {
+            format!("({condition}) OR (TIME >= 0)")
         }
     }
 

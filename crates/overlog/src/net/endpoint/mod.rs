@@ -298,8 +298,9 @@ fn by_name<'a>(
     admission.admit(number, delete)?;
     // A relation without declared columns may have any number.
     let fits = |known| known == columns.len() || known == 0 && !columns.is_empty();
-    match schema.columns(number).is_some_and(fits) {
-        true => Ok((number, columns)),
-        false => Err(Count::BadArity),
+    if schema.columns(number).is_some_and(fits) {
+        Ok((number, columns))
+    } else {
+        Err(Count::BadArity)
     }
 }

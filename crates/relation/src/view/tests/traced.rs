@@ -151,9 +151,12 @@ fn each_new_derivation_is_reported_once() {
                 bench.evaluate();
                 let (all, new) = (bench.all_derivations(), bench.new_rows());
                 // A row of a group is derived when it comes, and not when what is behind it does.
-                let is_new = |it: &&Known| match grouped.contains(&it.1.0) {
-                    true => new.contains(&it.1),
-                    false => !before.contains(*it),
+                let is_new = |it: &&Known| {
+                    if grouped.contains(&it.1.0) {
+                        new.contains(&it.1)
+                    } else {
+                        !before.contains(*it)
+                    }
                 };
                 let expected: Vec<&Known> = all.iter().filter(is_new).collect();
                 let mut reported = bench.reported();

@@ -217,8 +217,9 @@ pub(in crate::borders) fn parameters(declared: &[Declared], relation: &Relation)
     let columns = relation.columns.iter().enumerate().filter(|(at, _)| *at != location);
     let columns = columns.map(|(_, &types)| types);
     let parameter = |(it, column): (&Declared, _)| Parameter { kind: it.kind, column };
-    match relation.is_open() {
-        true => declared.iter().map(|it| parameter((it, it.kind.gives()))).collect(),
-        false => declared.iter().zip(columns).map(parameter).collect(),
+    if relation.is_open() {
+        declared.iter().map(|it| parameter((it, it.kind.gives()))).collect()
+    } else {
+        declared.iter().zip(columns).map(parameter).collect()
     }
 }

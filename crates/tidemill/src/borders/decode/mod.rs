@@ -122,9 +122,6 @@ impl DecodeApp {
     fn pass_on(&mut self, machine: &mut Machine, packet: Packet) {
         let engine = &mut machine.node.driver.engine;
         let is_sent = self.rest.is_some_and(|link| engine.send_link(link, packet).is_ok());
-        match is_sent {
-            true => self.counters.rest.add(1),
-            false => self.counters.no_rest.add(1),
-        }
+        if is_sent { self.counters.rest.add(1) } else { self.counters.no_rest.add(1) }
     }
 }

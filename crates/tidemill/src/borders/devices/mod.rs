@@ -112,9 +112,10 @@ fn receive(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
             port.counters.no_packet.add(1);
             continue;
         };
-        match port.output.is_some_and(|link| engine.send_link(link, packet).is_ok()) {
-            true => port.counters.received.add(1),
-            false => port.counters.no_link.add(1),
+        if port.output.is_some_and(|link| engine.send_link(link, packet).is_ok()) {
+            port.counters.received.add(1)
+        } else {
+            port.counters.no_link.add(1)
         }
     }
     drive::wake(machine, events);

@@ -95,10 +95,7 @@ impl Files {
     /// Opens the file; one named by time opens with the first tuple. Returns the error.
     pub(crate) fn open(&mut self, place: Destination, time_ns: i64) -> Option<String> {
         self.state = FilesState::Open(place, None);
-        match self.name.rotates() {
-            true => None,
-            false => self.attempt(|files| files.file(time_ns).map(drop)),
-        }
+        if self.name.rotates() { None } else { self.attempt(|files| files.file(time_ns).map(drop)) }
     }
 
     /// Whether these files have this name and these columns.

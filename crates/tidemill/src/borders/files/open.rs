@@ -146,9 +146,10 @@ impl Open {
         if let Records::Rows(rows) = self.records {
             rows.finish()?;
         }
-        match self.path == self.name {
-            true => Ok(()),
-            false => Ok(root.rename(self.path.as_bytes(), self.name.as_bytes(), self.over)?),
+        if self.path == self.name {
+            Ok(())
+        } else {
+            Ok(root.rename(self.path.as_bytes(), self.name.as_bytes(), self.over)?)
         }
     }
 }

@@ -89,10 +89,8 @@ impl FlowContext<'_> {
         let Flows { apps, table, .. } = &mut *self.flows;
         let index = &mut apps[usize::from(app)].index;
         // The flow of `at` may have been replaced since the guess.
-        let known = match table.is_of(at, app, &key) {
-            true => Some(at),
-            false => table.find(index, hash, &key),
-        };
+        let known =
+            if table.is_of(at, app, &key) { Some(at) } else { table.find(index, hash, &key) };
         if let Some(at) = known {
             table.touch(index, at);
         }

@@ -245,11 +245,10 @@ impl FlowContext<'_> {
         here.counters.ended_as(was);
         let goes_on = flow.has_received() && !self.flows.is_ending && was != Stage::Failed;
         while let Some((packet, input)) = backlog.pop() {
-            match goes_on {
-                true => {
-                    self.give_packet(flow.app, input, packet);
-                }
-                false => self.flows.apps[usize::from(flow.app)].counters.dropped_ended.add(1),
+            if goes_on {
+                self.give_packet(flow.app, input, packet);
+            } else {
+                self.flows.apps[usize::from(flow.app)].counters.dropped_ended.add(1)
             }
         }
     }

@@ -46,12 +46,11 @@ impl Program {
             let fields = Fields::parse(&written.fields).ok()?;
             let span = written.span;
             let mut columns = vec![(TypeSet::TEXT, span); 2];
-            match fields.is_empty() {
-                true => columns.push((TypeSet::BYTES, span)),
-                false => {
-                    columns.push((TypeSet::INT, span));
-                    columns.extend(fields.types().map(|(_, kind)| (types_of(kind), span)));
-                }
+            if fields.is_empty() {
+                columns.push((TypeSet::BYTES, span))
+            } else {
+                columns.push((TypeSet::INT, span));
+                columns.extend(fields.types().map(|(_, kind)| (types_of(kind), span)));
             }
             Some(Given { relation: written.event, columns })
         })

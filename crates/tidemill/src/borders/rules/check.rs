@@ -273,8 +273,9 @@ fn shape(name: &str, parameters: &[Declared]) -> String {
         first.into_iter().chain(letters).collect::<String>()
     };
     let columns: Vec<String> = parameters.iter().map(column).collect();
-    match columns.is_empty() {
-        true => format!("`{name}(@N)`"),
-        false => format!("`{name}(@N, {})`", columns.join(", ")),
+    if columns.is_empty() {
+        format!("`{name}(@N)`")
+    } else {
+        format!("`{name}(@N, {})`", columns.join(", "))
     }
 }

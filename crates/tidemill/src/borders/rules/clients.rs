@@ -100,9 +100,10 @@ impl RulesServer {
                 });
             is_in
         };
-        match relation.is_some_and(put) {
-            true => counters.inputs.add(1),
-            false => counters.full.add(1),
+        if relation.is_some_and(put) {
+            counters.inputs.add(1)
+        } else {
+            counters.full.add(1)
         }
         if !checked.has_changes() {
             self.open.remove(name);

@@ -130,10 +130,11 @@ impl RulesServer {
     /// Offers the interfaces to components, numbered after those of the system.
     pub(in crate::borders) fn offer(&self, worker: &mut Worker) {
         for (number, border) in (system::count()..).zip(&self.interfaces) {
-            match border.checked.has_changes() {
-                true => worker.offer(&border.checked.interface, number),
+            if border.checked.has_changes() {
+                worker.offer(&border.checked.interface, number)
+            } else {
                 // A put alone needs no open communication.
-                false => worker.offer_stateless(&border.checked.interface, number),
+                worker.offer_stateless(&border.checked.interface, number)
             }
         }
     }

@@ -59,9 +59,10 @@ pub(super) fn rebind(machine: &mut Machine, events: &mut Loop<Machine>, borders:
     let registry = machine.registry.clone();
     let mut tables = std::mem::take(&mut machine.node.borders.tables);
     for left in tables.rebind(borders, &registry) {
-        match left.border.is_written_by_rules() {
-            true => write::leave(machine, &left),
-            false => read::leave(machine, &left),
+        if left.border.is_written_by_rules() {
+            write::leave(machine, &left)
+        } else {
+            read::leave(machine, &left)
         }
     }
     machine.node.borders.tables = tables;

@@ -44,14 +44,16 @@ impl Systems {
     ) -> Result<Systems, Error> {
         let used = used_by(program);
         let uses_files = used[System::Files as usize];
-        let files = match uses_files || options.root.is_some() {
-            true => files::Files::new(options.root.as_deref().unwrap_or(Path::new(".")), disk)?,
-            false => files::Files::default(),
+        let files = if uses_files || options.root.is_some() {
+            files::Files::new(options.root.as_deref().unwrap_or(Path::new(".")), disk)?
+        } else {
+            files::Files::default()
         };
         let uses_pores = used[System::Pore as usize] || used[System::Xenstore as usize];
-        let sockets = match uses_pores {
-            true => Some(confined::Root::open_folder(options.root.as_deref())?),
-            false => None,
+        let sockets = if uses_pores {
+            Some(confined::Root::open_folder(options.root.as_deref())?)
+        } else {
+            None
         };
         let pores = pore::PoreSystem::new(sockets.clone());
         Ok(Systems {

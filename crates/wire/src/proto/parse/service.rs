@@ -39,18 +39,20 @@ impl Parser<'_> {
             place,
             ..MethodDraft::default()
         };
-        let result = match self.at_sign(b'{') {
-            true => {
-                let mut options = None;
-                let result = self.block(|parser| match parser.at_word("option") {
-                    true => parser.option_statement(&mut options),
-                    false => Err(parser.expected("`option`")),
-                });
-                // Even an empty body gives the method options.
-                method.options = Some(options.unwrap_or_default());
-                result
-            }
-            false => self.end_statement(),
+        let result = if self.at_sign(b'{') {
+            let mut options = None;
+            let result = self.block(|parser| {
+                if parser.at_word("option") {
+                    parser.option_statement(&mut options)
+                } else {
+                    Err(parser.expected("`option`"))
+                }
+            });
+            // Even an empty body gives the method options.
+            method.options = Some(options.unwrap_or_default());
+            result
+        } else {
+            self.end_statement()
         };
         self.draft.service_mut(id).methods.push(method);
         result

@@ -90,9 +90,10 @@ impl Packets {
         if engine.has_app(name, OUTSIDE) {
             return Ok(());
         }
-        match engine.graph().apps.is_empty() {
-            true => Err(NoApp::NoGraph),
-            false => Err(NoApp::NotInGraph(name.to_owned())),
+        if engine.graph().apps.is_empty() {
+            Err(NoApp::NoGraph)
+        } else {
+            Err(NoApp::NotInGraph(name.to_owned()))
         }
     }
 }

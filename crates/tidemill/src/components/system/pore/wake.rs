@@ -144,12 +144,13 @@ fn settle(world: &mut Machine, lp: &mut Loop<Machine>) {
     let wake = &mut world.node.systems.pores.wake;
     wake.is_scheduled = false;
     let fruitless_poll = wake.fruitless_poll.take();
-    let polled = match check_armed(world) || world.node.runner.worker().is_ready() {
-        true => Polled::Came,
-        false => fruitless_poll.unwrap_or_else(|| {
+    let polled = if check_armed(world) || world.node.runner.worker().is_ready() {
+        Polled::Came
+    } else {
+        fruitless_poll.unwrap_or_else(|| {
             let now = lp.host().now();
             poll(world, lp, now)
-        }),
+        })
     };
     match polled {
         Polled::Came => {

@@ -9,7 +9,7 @@ use tidemill_proc::layout::{
 };
 
 use crate::compile::frame::Frame;
-use crate::compile::translate::{Address, Translator, sound};
+use crate::compile::translate::{Address, Translator};
 use crate::compile::unit::machine;
 use crate::ir::{Argument, FunctionId, Parameter, Payload, Type};
 
@@ -72,7 +72,7 @@ impl Translator<'_, '_, '_> {
     fn call_framed(&mut self, result: Option<Payload>, callee: FunctionId, arguments: &[Argument]) {
         let frame = self.new_frame(callee);
         self.pass(frame, callee, arguments);
-        let depth = self.body.ins().load(types::I32, sound(), self.worker, WORKER_DEPTH);
+        let depth = self.body.load_aligned(types::I32, self.worker, WORKER_DEPTH);
         let deep = self.body.ins().icmp_imm_u(
             IntCC::UnsignedGreaterThanOrEqual,
             depth,
@@ -89,15 +89,15 @@ impl Translator<'_, '_, '_> {
 
         self.body.switch_to_block(direct);
         let deeper = self.body.ins().iadd_imm_s(depth, 1);
-        self.body.ins().store(sound(), deeper, self.worker, WORKER_DEPTH);
+        self.body.store_aligned(deeper, self.worker, WORKER_DEPTH);
         let target = self.unit.functions[callee];
         let arguments = [frame, self.process, self.worker];
         let status = self.body.call(target, &arguments)[0];
         self.body.ins().brif(status, waits, &[], returned, &[]);
 
         self.body.switch_to_block(returned);
-        self.body.ins().store(sound(), depth, self.worker, WORKER_DEPTH);
-        let value = ty.map(|ty| self.body.ins().load(machine(ty), sound(), frame, FRAME_RESULT));
+        self.body.store_aligned(depth, self.worker, WORKER_DEPTH);
+        let value = ty.map(|ty| self.body.load_aligned(machine(ty), frame, FRAME_RESULT));
         self.free_frame(frame, callee);
         let value: Vec<_> = value.into_iter().map(Into::into).collect();
         self.body.ins().jump(after, &value);
@@ -137,28 +137,28 @@ impl Translator<'_, '_, '_> {
             self.body.set_cold_block(slow);
             let (there, fits) = (self.body.create_block(), self.body.create_block());
             let worker = self.worker;
-            let block = self.body.ins().load(types::I64, sound(), worker, class);
+            let block = self.body.load_aligned(types::I64, worker, class);
             self.body.ins().brif(block, there, &[], slow, &[]);
             self.body.switch_to_block(there);
-            let used = self.body.ins().load(types::I64, sound(), worker, WORKER_USED);
+            let used = self.body.load_aligned(types::I64, worker, WORKER_USED);
             let used = self.body.ins().iadd_imm_s(used, size);
-            let peak = self.body.ins().load(types::I64, sound(), worker, WORKER_PEAK);
+            let peak = self.body.load_aligned(types::I64, worker, WORKER_PEAK);
             let is = self.body.ins().icmp(IntCC::UnsignedLessThanOrEqual, used, peak);
             self.body.ins().brif(is, fits, &[], slow, &[]);
             self.body.switch_to_block(fits);
-            self.body.ins().store(sound(), used, worker, WORKER_USED);
-            let next = self.body.ins().load(types::I64, sound(), block, 0);
-            self.body.ins().store(sound(), next, worker, class);
+            self.body.store_aligned(used, worker, WORKER_USED);
+            let next = self.body.load_aligned(types::I64, block, 0);
+            self.body.store_aligned(next, worker, class);
             let code = self.body.function_address(self.unit.functions[callee]);
             let (frame, zero) = (self.frame, self.word(0));
             let (start, number) = (self.half(0), self.half(callee.raw()));
-            self.body.ins().store(sound(), frame, block, FRAME_PARENT);
-            self.body.ins().store(sound(), code, block, FRAME_CODE);
-            self.body.ins().store(sound(), start, block, FRAME_RESUME);
-            self.body.ins().store(sound(), number, block, FRAME_FUNCTION);
-            self.body.ins().store(sound(), zero, block, FRAME_RESULT);
+            self.body.store_aligned(frame, block, FRAME_PARENT);
+            self.body.store_aligned(code, block, FRAME_CODE);
+            self.body.store_aligned(start, block, FRAME_RESUME);
+            self.body.store_aligned(number, block, FRAME_FUNCTION);
+            self.body.store_aligned(zero, block, FRAME_RESULT);
             for local in (0..self.unit.frames[callee].locals()).step_by(8) {
-                self.body.ins().store(sound(), zero, block, FRAME_HEADER + local);
+                self.body.store_aligned(zero, block, FRAME_HEADER + local);
             }
             self.body.ins().jump(done, &[block.into()]);
         } else {
@@ -178,12 +178,12 @@ impl Translator<'_, '_, '_> {
             return;
         };
         let worker = self.worker;
-        let used = self.body.ins().load(types::I64, sound(), worker, WORKER_USED);
+        let used = self.body.load_aligned(types::I64, worker, WORKER_USED);
         let used = self.body.ins().iadd_imm_s(used, -size);
-        self.body.ins().store(sound(), used, worker, WORKER_USED);
-        let next = self.body.ins().load(types::I64, sound(), worker, class);
-        self.body.ins().store(sound(), next, frame, 0);
-        self.body.ins().store(sound(), frame, worker, class);
+        self.body.store_aligned(used, worker, WORKER_USED);
+        let next = self.body.load_aligned(types::I64, worker, class);
+        self.body.store_aligned(next, frame, 0);
+        self.body.store_aligned(frame, worker, class);
     }
 
     /// Arguments go to the callee's frame.

@@ -17,7 +17,7 @@ use tidemill_proc::layout::{
 };
 use tidemill_stdx::id::Id;
 
-use crate::compile::translate::{Translator, sound};
+use crate::compile::translate::Translator;
 use crate::compile::unit::machine;
 use crate::ir::{Direction, InterfaceId, MessageId, Pattern, Type};
 
@@ -134,14 +134,14 @@ impl Translator<'_, '_, '_> {
         let Some(slot) = side.slot else {
             return self.body.ins().iadd_imm_s(self.process, i64::from(PROCESS_CHANNEL));
         };
-        let channel = self.body.ins().load(types::I64, sound(), slot, SLOT_CHANNEL);
+        let channel = self.body.load_aligned(types::I64, slot, SLOT_CHANNEL);
         let open = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, channel, 1);
         self.need(open, side);
         channel
     }
 
     fn flags(&mut self, channel: Value) -> Value {
-        self.body.ins().load(types::I32, sound(), channel, CHANNEL_FLAGS)
+        self.body.load_aligned(types::I32, channel, CHANNEL_FLAGS)
     }
 
     fn entry(&mut self, side: ChannelSide, channel: Value, place: Value, flags: Value) -> Entry {
@@ -168,21 +168,21 @@ impl Translator<'_, '_, '_> {
         if let Some(allowed) = self.allowed(side, channel, message) {
             self.need(allowed, side);
         }
-        let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
+        let count = self.body.load_aligned(types::I8, channel, CHANNEL_COUNT);
         let room = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThan, count, ENTRIES as i64);
         self.need_or(room, side.stuck);
-        let head = self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD);
+        let head = self.body.load_aligned(types::I8, channel, CHANNEL_HEAD);
         let end = self.body.ins().iadd(head, count);
         let place = self.body.ins().band_imm_u(end, 3);
         let entry = self.entry(side, channel, place, flags);
         let more = self.body.ins().iadd_imm_s(count, 1);
-        self.body.ins().store(sound(), more, channel, CHANNEL_COUNT);
+        self.body.store_aligned(more, channel, CHANNEL_COUNT);
         let number = self.body.ins().iconst(types::I16, message.index() as i64);
-        self.body.ins().store(sound(), number, channel, CHANNEL_STATE);
+        self.body.store_aligned(number, channel, CHANNEL_STATE);
         let sender = if side.slot.is_some() { FROM_CLIENT } else { FROM_SERVER };
         let number = tag(message.index() as u16, sender);
         let number = self.body.ins().iconst(types::I16, i64::from(number));
-        self.body.ins().store(sound(), number, entry.tag, CHANNEL_TAGS);
+        self.body.store_aligned(number, entry.tag, CHANNEL_TAGS);
         entry
     }
 
@@ -201,7 +201,7 @@ impl Translator<'_, '_, '_> {
         if side.slot.is_some() && 1 + open.take(before.len()).count() == before.len() {
             return None;
         }
-        let state = self.body.ins().load(types::I16, sound(), channel, CHANNEL_STATE);
+        let state = self.body.load_aligned(types::I16, channel, CHANNEL_STATE);
         let each = before
             .into_iter()
             .map(|before| self.body.ins().icmp_imm_u(IntCC::Equal, state, i64::from(before)));
@@ -212,13 +212,13 @@ impl Translator<'_, '_, '_> {
     /// The entry at the head, if it is the message from the other side; it is taken out.
     pub(super) fn head(&mut self, side: ChannelSide, message: MessageId) -> Entry {
         let channel = self.channel(side);
-        let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
+        let count = self.body.load_aligned(types::I8, channel, CHANNEL_COUNT);
         self.need_or(count, side.stuck);
         let (head, flags) = (self.place_of_head(channel), self.flags(channel));
         let entry = self.entry(side, channel, head, flags);
         let sender = if side.slot.is_some() { FROM_SERVER } else { FROM_CLIENT };
         let expected = tag(message.index() as u16, sender);
-        let there = self.body.ins().load(types::I16, sound(), entry.tag, CHANNEL_TAGS);
+        let there = self.body.load_aligned(types::I16, entry.tag, CHANNEL_TAGS);
         let is = self.body.ins().icmp_imm_u(IntCC::Equal, there, i64::from(expected));
         self.need(is, side);
         self.take(entry, side, (head, count));
@@ -228,10 +228,10 @@ impl Translator<'_, '_, '_> {
     /// The same of a message that has just been seen there.
     pub(super) fn known_head(&mut self, side: ChannelSide) -> Entry {
         let channel = match side.slot {
-            Some(slot) => self.body.ins().load(types::I64, sound(), slot, SLOT_CHANNEL),
+            Some(slot) => self.body.load_aligned(types::I64, slot, SLOT_CHANNEL),
             None => self.channel(side),
         };
-        let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
+        let count = self.body.load_aligned(types::I8, channel, CHANNEL_COUNT);
         let (head, flags) = (self.place_of_head(channel), self.flags(channel));
         let entry = self.entry(side, channel, head, flags);
         self.take(entry, side, (head, count));
@@ -239,7 +239,7 @@ impl Translator<'_, '_, '_> {
     }
 
     fn place_of_head(&mut self, channel: Value) -> Value {
-        self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD)
+        self.body.load_aligned(types::I8, channel, CHANNEL_HEAD)
     }
 
     /// Takes the head out, if the run-time need not notify the other side.
@@ -249,9 +249,9 @@ impl Translator<'_, '_, '_> {
         self.need(free, side);
         let next = self.body.ins().iadd_imm_s(head, 1);
         let next = self.body.ins().band_imm_u(next, 3);
-        self.body.ins().store(sound(), next, entry.channel, CHANNEL_HEAD);
+        self.body.store_aligned(next, entry.channel, CHANNEL_HEAD);
         let fewer = self.body.ins().iadd_imm_s(count, -1);
-        self.body.ins().store(sound(), fewer, entry.channel, CHANNEL_COUNT);
+        self.body.store_aligned(fewer, entry.channel, CHANNEL_COUNT);
     }
 
     /// Whether the head is from the other side and matches; the run-time decides if there is none.
@@ -263,11 +263,11 @@ impl Translator<'_, '_, '_> {
             let local = self.body.ins().icmp_imm_u(IntCC::Equal, remote, 0);
             self.need(local, side);
         }
-        let count = self.body.ins().load(types::I8, sound(), channel, CHANNEL_COUNT);
+        let count = self.body.load_aligned(types::I8, channel, CHANNEL_COUNT);
         self.need_or(count, side.stuck);
         let head = self.place_of_head(channel);
         let entry = self.entry(side, channel, head, flags);
-        let there = self.body.ins().load(types::I16, sound(), entry.tag, CHANNEL_TAGS);
+        let there = self.body.load_aligned(types::I16, entry.tag, CHANNEL_TAGS);
         let other = if side.slot.is_some() { FROM_SERVER } else { FROM_CLIENT };
         let sender = self.body.ins().band_imm_u(there, 1);
         let is_other = self.body.ins().icmp_imm_u(IntCC::Equal, sender, i64::from(other));
@@ -287,7 +287,7 @@ impl Translator<'_, '_, '_> {
     /// or the run-time decides. There is an open channel.
     pub(super) fn wait(&mut self, side: ChannelSide, state: ProcessState, suspended: Block) {
         let channel = match side.slot {
-            Some(slot) => self.body.ins().load(types::I64, sound(), slot, SLOT_CHANNEL),
+            Some(slot) => self.body.load_aligned(types::I64, slot, SLOT_CHANNEL),
             None => self.body.ins().iadd_imm_s(self.process, i64::from(PROCESS_CHANNEL)),
         };
         let flags = self.flags(channel);
@@ -297,31 +297,31 @@ impl Translator<'_, '_, '_> {
         self.need(alone, side);
         self.hold();
         let flags = self.body.ins().bor_imm_u(flags, i64::from(mine));
-        self.body.ins().store(sound(), flags, channel, CHANNEL_FLAGS);
+        self.body.store_aligned(flags, channel, CHANNEL_FLAGS);
         let at = match side.slot {
             Some(slot) => {
                 let process = self.process;
-                self.body.ins().store(sound(), process, channel, CHANNEL_CLIENT_PROCESS);
+                self.body.store_aligned(process, channel, CHANNEL_CLIENT_PROCESS);
                 slot
             }
             None => self.word(0),
         };
         let (process, frame) = (self.process, self.frame);
-        self.body.ins().store(sound(), at, process, PROCESS_WAIT);
+        self.body.store_aligned(at, process, PROCESS_WAIT);
         let state = self.body.ins().iconst(types::I8, state as i64);
-        self.body.ins().store(sound(), state, process, PROCESS_STATE);
-        self.body.ins().store(sound(), frame, process, PROCESS_FRAME);
+        self.body.store_aligned(state, process, PROCESS_STATE);
+        self.body.store_aligned(frame, process, PROCESS_FRAME);
         self.body.ins().jump(suspended, &[]);
     }
 
     pub(super) fn entry_store(&mut self, entry: Entry, index: usize, word: Value) {
         let offset = CHANNEL_ENTRIES + 8 * index as i32;
-        self.body.ins().store(sound(), word, entry.address, offset);
+        self.body.store_aligned(word, entry.address, offset);
     }
 
     pub(super) fn entry_load(&mut self, entry: Entry, index: usize, ty: Type) -> Value {
         let offset = CHANNEL_ENTRIES + 8 * index as i32;
-        self.body.ins().load(machine(ty), sound(), entry.address, offset)
+        self.body.load_aligned(machine(ty), entry.address, offset)
     }
 
     /// The channel has changed: wakes the process of the other side if it waits.
@@ -335,27 +335,27 @@ impl Translator<'_, '_, '_> {
         let (room, full) = (self.body.create_block(), self.body.create_block());
         self.body.set_cold_block(full);
         let worker = self.worker;
-        let tail = self.body.ins().load(types::I64, sound(), worker, WORKER_READY_TAIL);
-        let head = self.body.ins().load(types::I64, sound(), worker, WORKER_READY_HEAD);
-        let mask = self.body.ins().load(types::I64, sound(), worker, WORKER_READY_MASK);
+        let tail = self.body.load_aligned(types::I64, worker, WORKER_READY_TAIL);
+        let head = self.body.load_aligned(types::I64, worker, WORKER_READY_HEAD);
+        let mask = self.body.load_aligned(types::I64, worker, WORKER_READY_MASK);
         let used = self.body.ins().isub(tail, head);
         let fits = self.body.ins().icmp(IntCC::UnsignedLessThanOrEqual, used, mask);
         self.body.ins().brif(fits, room, &[], full, &[]);
 
         self.body.switch_to_block(room);
         let cleared = self.body.ins().bxor(flags, waiting);
-        self.body.ins().store(sound(), cleared, channel, CHANNEL_FLAGS);
+        self.body.store_aligned(cleared, channel, CHANNEL_FLAGS);
         let process = match side.slot {
             Some(_) => self.body.ins().iadd_imm_s(channel, -i64::from(PROCESS_CHANNEL)),
-            None => self.body.ins().load(types::I64, sound(), channel, CHANNEL_CLIENT_PROCESS),
+            None => self.body.load_aligned(types::I64, channel, CHANNEL_CLIENT_PROCESS),
         };
-        let ring = self.body.ins().load(types::I64, sound(), worker, WORKER_READY);
+        let ring = self.body.load_aligned(types::I64, worker, WORKER_READY);
         let at = self.body.ins().band(tail, mask);
         let bytes = self.body.ins().ishl_imm_u(at, 3);
         let place = self.body.ins().iadd(ring, bytes);
-        self.body.ins().store(sound(), process, place, 0);
+        self.body.store_aligned(process, place, 0);
         let after = self.body.ins().iadd_imm_s(tail, 1);
-        self.body.ins().store(sound(), after, worker, WORKER_READY_TAIL);
+        self.body.store_aligned(after, worker, WORKER_READY_TAIL);
         self.body.ins().jump(next, &[]);
 
         self.body.switch_to_block(full);

@@ -7,7 +7,7 @@ use tidemill_proc::program::WordKind as Owned;
 use crate::compile::describe::{is_scalar, kind};
 use crate::compile::facts::Presence;
 use crate::compile::search::{LookupKey, Ways};
-use crate::compile::translate::{Translator, sound};
+use crate::compile::translate::Translator;
 use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
 
 impl Translator<'_, '_, '_> {
@@ -172,7 +172,7 @@ impl Translator<'_, '_, '_> {
         let answer = self.body.append_block_param(next, types::I64);
         self.body.ins().brif(element, some, &[], next, &[is.into()]);
         self.body.switch_to_block(some);
-        let word = self.body.ins().load(types::I64, sound(), element, 0);
+        let word = self.body.load_aligned(types::I64, element, 0);
         let holds = self.body.ins().icmp_imm_u(IntCC::NotEqual, word, 0);
         let holds = self.body.ins().uextend(types::I64, holds);
         self.body.ins().jump(next, &[holds.into()]);

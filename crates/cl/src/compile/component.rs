@@ -8,7 +8,7 @@ use tidemill_proc::layout::{
 use tidemill_proc::program::{Facet, WordKind as Owned};
 
 use crate::compile::describe::storage_kind;
-use crate::compile::translate::{Translator, sound};
+use crate::compile::translate::Translator;
 use crate::ir::{FunctionId, Instruction, Place, Type};
 
 impl Translator<'_, '_, '_> {
@@ -161,9 +161,9 @@ impl Translator<'_, '_, '_> {
         if !self.sections.is_edge(self.at) {
             self.enter(None);
         }
-        let flags = self.body.ins().load(types::I16, sound(), self.component, COMPONENT_FLAGS);
+        let flags = self.body.load_aligned(types::I16, self.component, COMPONENT_FLAGS);
         let flags = self.body.ins().bor_imm_u(flags, i64::from(busy(condition.raw())));
-        self.body.ins().store(sound(), flags, self.component, COMPONENT_FLAGS);
+        self.body.store_aligned(flags, self.component, COMPONENT_FLAGS);
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(done);
     }
@@ -181,13 +181,13 @@ impl Translator<'_, '_, '_> {
         let component = self.component;
         // A process that resumes with the lock granted must call the run-time, which takes the
         // grant back.
-        let lock = self.body.ins().load(types::I32, sound(), component, COMPONENT_LOCK);
+        let lock = self.body.load_aligned(types::I32, component, COMPONENT_LOCK);
         let condition = if exclusive { IntCC::Equal } else { IntCC::SignedGreaterThanOrEqual };
         let is = self.body.ins().icmp_imm_s(condition, lock, 0);
         self.body.ins().brif(is, free, &[], slow, &[]);
         self.body.switch_to_block(free);
-        let queue = self.body.ins().load(types::I64, sound(), component, COMPONENT_LOCK_QUEUE);
-        let granted = self.body.ins().load(types::I8, sound(), self.process, PROCESS_GRANTED);
+        let queue = self.body.load_aligned(types::I64, component, COMPONENT_LOCK_QUEUE);
+        let granted = self.body.load_aligned(types::I8, self.process, PROCESS_GRANTED);
         let granted = self.body.ins().uextend(types::I64, granted);
         let others = self.body.ins().bor(queue, granted);
         self.body.ins().brif(others, slow, &[], nobody, &[]);
@@ -201,9 +201,9 @@ impl Translator<'_, '_, '_> {
             None => (self.body.ins().iconst(types::I32, -1), EXCLUSIVE),
             Some(lock) => (self.body.ins().iadd_imm_s(lock, 1), SHARED),
         };
-        self.body.ins().store(sound(), lock, self.component, COMPONENT_LOCK);
+        self.body.store_aligned(lock, self.component, COMPONENT_LOCK);
         let holds = self.body.ins().iconst(types::I8, i64::from(holds));
-        self.body.ins().store(sound(), holds, self.process, PROCESS_HOLDS);
+        self.body.store_aligned(holds, self.process, PROCESS_HOLDS);
     }
 
     /// The arguments that describe a condition to the run-time.
@@ -216,7 +216,7 @@ impl Translator<'_, '_, '_> {
     /// Continues where nothing has been granted; the block for when it has.
     fn granted(&mut self) -> Block {
         let (granted, not) = (self.body.create_block(), self.body.create_block());
-        let is = self.body.ins().load(types::I8, sound(), self.process, PROCESS_GRANTED);
+        let is = self.body.load_aligned(types::I8, self.process, PROCESS_GRANTED);
         let is = self.body.ins().icmp_imm_u(IntCC::Equal, is, i64::from(GRANTED));
         self.body.ins().brif(is, granted, &[], not, &[]);
         self.body.switch_to_block(not);
@@ -253,10 +253,10 @@ impl Translator<'_, '_, '_> {
     /// The lock that the process was handed while it waited is its own now.
     fn take_grant(&mut self) {
         let nothing = self.body.ins().iconst(types::I8, 0);
-        self.body.ins().store(sound(), nothing, self.process, PROCESS_GRANTED);
-        let flags = self.body.ins().load(types::I16, sound(), self.component, COMPONENT_FLAGS);
+        self.body.store_aligned(nothing, self.process, PROCESS_GRANTED);
+        let flags = self.body.load_aligned(types::I16, self.component, COMPONENT_FLAGS);
         let flags = self.body.ins().band_imm_u(flags, i64::from(!HANDED));
-        self.body.ins().store(sound(), flags, self.component, COMPONENT_FLAGS);
+        self.body.store_aligned(flags, self.component, COMPONENT_FLAGS);
     }
 
     /// Releases the monitor; without a call if its queue is empty and no other process reads.
@@ -270,31 +270,31 @@ impl Translator<'_, '_, '_> {
         let is_edge = self.sections.is_edge(self.at);
         let stops = if is_edge {
             // No other process has run, unless this one has waited and holds the monitor.
-            let holds = self.body.ins().load(types::I8, sound(), self.process, PROCESS_HOLDS);
+            let holds = self.body.load_aligned(types::I8, self.process, PROCESS_HOLDS);
             self.body.ins().uextend(types::I64, holds)
         } else {
-            let queue = self.body.ins().load(types::I64, sound(), component, COMPONENT_LOCK_QUEUE);
-            let lock = self.body.ins().load(types::I32, sound(), component, COMPONENT_LOCK);
+            let queue = self.body.load_aligned(types::I64, component, COMPONENT_LOCK_QUEUE);
+            let lock = self.body.load_aligned(types::I32, component, COMPONENT_LOCK);
             // -1 and 1 become 0, with one reader of several the rest counts on.
             let shared = self.body.ins().icmp_imm_s(IntCC::SignedGreaterThan, lock, 1);
             let shared = self.body.ins().uextend(types::I64, shared);
             self.body.ins().bor(queue, shared)
         };
-        let awaiting = self.body.ins().load(types::I64, sound(), component, COMPONENT_AWAIT_QUEUE);
+        let awaiting = self.body.load_aligned(types::I64, component, COMPONENT_AWAIT_QUEUE);
         let waiters = self.body.ins().bor(stops, awaiting);
         self.body.ins().brif(waiters, has_waiters, &[], alone, &[]);
         self.body.switch_to_block(has_waiters);
         self.body.ins().brif(stops, slow, &[], calm, &[]);
         self.body.switch_to_block(calm);
-        let flags = self.body.ins().load(types::I16, sound(), component, COMPONENT_FLAGS);
+        let flags = self.body.load_aligned(types::I16, component, COMPONENT_FLAGS);
         let flag = self.body.ins().band_imm_u(flags, i64::from(CALM));
         self.body.ins().brif(flag, alone, &[], slow, &[]);
         self.body.switch_to_block(alone);
         if !is_edge {
             let zero = self.body.ins().iconst(types::I32, 0);
-            self.body.ins().store(sound(), zero, component, COMPONENT_LOCK);
+            self.body.store_aligned(zero, component, COMPONENT_LOCK);
             let zero = self.body.ins().iconst(types::I8, i64::from(UNLOCKED));
-            self.body.ins().store(sound(), zero, self.process, PROCESS_HOLDS);
+            self.body.store_aligned(zero, self.process, PROCESS_HOLDS);
         }
         self.body.ins().jump(done, &[]);
         self.body.switch_to_block(slow);

@@ -2,7 +2,7 @@
 
 use tidemill_jit::build::{InstBuilder, types};
 
-use crate::compile::translate::{Address, Translator, sound};
+use crate::compile::translate::{Address, Translator};
 use crate::ir::{Instruction, Terminator};
 
 /// Whether the monitor may be given back at an instruction, and what it writes be written later.
@@ -44,7 +44,7 @@ impl Translator<'_, '_, '_> {
         }
         self.writes.marked |= bits;
         let word = Address { base: self.component, offset };
-        let written = self.body.ins().load(types::I64, sound(), word.base, word.offset);
+        let written = self.body.load_aligned(types::I64, word.base, word.offset);
         let bits = self.word(self.writes.marked as i64);
         let written = self.body.ins().bor(written, bits);
         self.store(word, written);

@@ -10,7 +10,7 @@ use tidemill_stdx::id::Id;
 
 use crate::compile::channel::ChannelSide;
 use crate::compile::describe::port_parts;
-use crate::compile::translate::{Translator, sound};
+use crate::compile::translate::Translator;
 use crate::compile::unit::machine;
 use crate::ir::{
     FunctionKind, Instruction, InterfaceId, MessageId, Party, Pattern, Payload, Port, Register,
@@ -116,14 +116,14 @@ impl Translator<'_, '_, '_> {
     fn first_session(&mut self, component: Value, interface: InterfaceId, slow: Block) -> Value {
         let exists = self.body.create_block();
         let (same, found) = (self.body.create_block(), self.body.create_block());
-        let session = self.body.ins().load(types::I64, sound(), self.process, PROCESS_SESSIONS);
+        let session = self.body.load_aligned(types::I64, self.process, PROCESS_SESSIONS);
         self.body.ins().brif(session, exists, &[], slow, &[]);
         self.body.switch_to_block(exists);
         self.body.ins().brif(component, same, &[], slow, &[]);
         self.body.switch_to_block(same);
-        let target = self.body.ins().load(types::I64, sound(), session, SESSION_COMPONENT);
-        let channel = self.body.ins().load(types::I64, sound(), session, SLOT_CHANNEL);
-        let port = self.body.ins().load(types::I64, sound(), session, SLOT_PORT);
+        let target = self.body.load_aligned(types::I64, session, SESSION_COMPONENT);
+        let channel = self.body.load_aligned(types::I64, session, SLOT_CHANNEL);
+        let port = self.body.load_aligned(types::I64, session, SLOT_PORT);
         let wanted = self.word(interface_port(PORT_SESSION, interface, 1));
         let target = self.body.ins().icmp(IntCC::Equal, target, component);
         let port = self.body.ins().icmp(IntCC::Equal, port, wanted);

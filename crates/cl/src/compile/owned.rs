@@ -1,10 +1,11 @@
 //! Texts and arrays.
 
+use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
 use tidemill_proc::layout::{TEXT_BYTES, TEXT_LENGTH};
 use tidemill_proc::program::WordKind as Owned;
 
-use crate::compile::translate::{Translator, sound};
+use crate::compile::translate::Translator;
 use crate::ir::{Instruction, Place, Type};
 
 impl Translator<'_, '_, '_> {
@@ -105,7 +106,7 @@ impl Translator<'_, '_, '_> {
         let zero = self.word(0);
         self.body.ins().brif(text, some, &[], next, &[zero.into()]);
         self.body.switch_to_block(some);
-        let there = self.body.ins().uload32(sound(), text, TEXT_LENGTH);
+        let there = self.body.ins().uload32(aligned(), text, TEXT_LENGTH);
         self.body.ins().jump(next, &[there.into()]);
         self.body.switch_to_block(next);
         length
@@ -115,11 +116,10 @@ impl Translator<'_, '_, '_> {
     /// range: there the run-time raises the fault.
     fn text_place(&mut self, text: Value, index: Value) -> (Value, Block) {
         let (some, inside) = (self.body.create_block(), self.body.create_block());
-        let outside = self.body.create_block();
-        self.body.set_cold_block(outside);
+        let outside = self.body.cold_block();
         self.body.ins().brif(text, some, &[], outside, &[]);
         self.body.switch_to_block(some);
-        let length = self.body.ins().uload32(sound(), text, TEXT_LENGTH);
+        let length = self.body.ins().uload32(aligned(), text, TEXT_LENGTH);
         let is_inside = self.body.ins().icmp(IntCC::UnsignedLessThan, index, length);
         self.body.ins().brif(is_inside, inside, &[], outside, &[]);
         self.body.switch_to_block(inside);
@@ -130,7 +130,7 @@ impl Translator<'_, '_, '_> {
         let next = self.body.create_block();
         let character = self.body.append_block_param(next, types::I64);
         let (place, outside) = self.text_place(text, index);
-        let there = self.body.ins().uload8(types::I64, sound(), place, TEXT_BYTES);
+        let there = self.body.ins().uload8(types::I64, aligned(), place, TEXT_BYTES);
         self.body.ins().jump(next, &[there.into()]);
         self.body.switch_to_block(outside);
         let position = self.position();
@@ -142,7 +142,7 @@ impl Translator<'_, '_, '_> {
     fn text_set(&mut self, text: Value, index: Value, character: Value) {
         let next = self.body.create_block();
         let (place, outside) = self.text_place(text, index);
-        self.body.ins().istore8(sound(), character, place, TEXT_BYTES);
+        self.body.ins().istore8(aligned(), character, place, TEXT_BYTES);
         self.body.ins().jump(next, &[]);
         self.body.switch_to_block(outside);
         let position = self.position();

@@ -1,9 +1,10 @@
 //! Arithmetic, memory, the console.
 
+use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{FloatCC, InstBuilder, IntCC, MemFlagsData, Value, types};
 use tidemill_proc::fault::{ANY_TYPE, Reason as Fault};
 
-use crate::compile::translate::{Translator, sound};
+use crate::compile::translate::Translator;
 use crate::ir::{
     Binary, ComponentId, Constant, Conversion, Guard, Instruction, Payload, Reason, Register, Type,
     Unary, Written,
@@ -49,11 +50,11 @@ impl Translator<'_, '_, '_> {
         let at = self.row_address(row);
         if ty == Type::Real {
             let bits = self.body.ins().bitcast(types::I64, MemFlagsData::new(), value);
-            self.body.ins().store(sound(), bits, at, 0);
-            self.body.ins().load(types::F64, sound(), at, 0)
+            self.body.store_aligned(bits, at, 0);
+            self.body.load_aligned(types::F64, at, 0)
         } else {
-            self.body.ins().store(sound(), value, at, 0);
-            self.body.ins().atomic_load(types::I64, sound(), at)
+            self.body.store_aligned(value, at, 0);
+            self.body.ins().atomic_load(types::I64, aligned(), at)
         }
     }
 

@@ -1,10 +1,11 @@
 //! The search for an integer key in a table that holds its elements, as [`quick`] describes,
 //! without a call: so the cache misses of a loop's searches overlap.
 
+use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
 use tidemill_proc::layout::quick;
 
-use crate::compile::translate::{Translator, sound};
+use crate::compile::translate::Translator;
 use crate::ir::{Storage, Type};
 
 /// Searches in the code of one function: what is longer is no loop that runs hot.
@@ -51,19 +52,19 @@ impl Translator<'_, '_, '_> {
         let [there, simple, candidate, none] = [(); 4].map(|()| self.body.create_block());
         self.body.ins().brif(word, there, &[], ways.unclear, &[]);
         self.body.switch_to_block(there);
-        let first = self.body.ins().load(types::I64, sound(), word, quick::COLLECTION_FIRST);
+        let first = self.body.load_aligned(types::I64, word, quick::COLLECTION_FIRST);
         self.body.ins().brif(first, simple, &[], ways.unclear, &[]);
 
         self.body.switch_to_block(simple);
         let hash = self.hash(word, key);
-        let bits = self.body.ins().uload32(sound(), word, quick::COLLECTION_BITS);
+        let bits = self.body.ins().uload32(aligned(), word, quick::COLLECTION_BITS);
         // By 64 - bits in all, at most by 63 at once.
         let rest = self.body.ins().bnot(bits);
         let number = self.body.ins().ushr_imm_u(hash, 1);
         let number = self.body.ins().ushr(number, rest);
         let bytes = self.body.ins().ishl_imm_u(number, i64::from(quick::CHUNK_SHIFT));
         let chunk = self.body.ins().iadd(first, bytes);
-        let tags = self.body.ins().load(types::I64, sound(), chunk, 0);
+        let tags = self.body.load_aligned(types::I64, chunk, 0);
         let matches = self.matches(tags, hash);
         self.body.ins().brif(matches, candidate, &[], none, &[]);
 
@@ -72,7 +73,7 @@ impl Translator<'_, '_, '_> {
         let bit = self.body.ins().ctz(matches);
         let slot = self.body.ins().ishl_imm_u(bit, 1);
         let slot = self.body.ins().iadd(chunk, slot);
-        let kept = self.body.ins().load(types::I64, sound(), slot, -6);
+        let kept = self.body.load_aligned(types::I64, slot, -6);
         let value = self.body.ins().iadd_imm_s(slot, 2);
         let is = self.body.ins().icmp(IntCC::Equal, kept, key);
         self.body.ins().brif(is, ways.found, &[value.into()], ways.unclear, &[]);
@@ -84,8 +85,8 @@ impl Translator<'_, '_, '_> {
 
     fn hash(&mut self, word: Value, key: Value) -> Value {
         let seed = quick::COLLECTION_SEED;
-        let addend = self.body.ins().load(types::I64, sound(), word, seed);
-        let factor = self.body.ins().load(types::I64, sound(), word, seed + 8);
+        let addend = self.body.load_aligned(types::I64, word, seed);
+        let factor = self.body.load_aligned(types::I64, word, seed + 8);
         let mixed = self.body.ins().bxor(key, addend);
         let low = self.body.ins().imul(mixed, factor);
         let high = self.body.ins().umulhi(mixed, factor);

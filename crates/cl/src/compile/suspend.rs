@@ -17,11 +17,11 @@
 //! 3. Nothing is emitted between `retry` and the operation that must not be executed twice.
 
 use tidemill_diag::Span;
-use tidemill_jit::build::{Block, InstBuilder, IntCC, MemFlagsData, Switch, Value, types};
+use tidemill_jit::build::{Block, InstBuilder, IntCC, MemFlagsData, Value, types};
 use tidemill_proc::entry::Outcome;
 use tidemill_proc::layout::{FRAME_RESUME, SUSPENDED, WORKER_BUDGET, WORKER_FLAG};
 
-use crate::compile::translate::{Translator, sound};
+use crate::compile::translate::Translator;
 use crate::compile::unit::{Checkpoints, machine};
 use crate::ir::{Instruction, Register, Terminator};
 
@@ -39,8 +39,7 @@ impl<'u> Translator<'_, 'u, '_> {
 
     /// An operation that may suspend; then all since `retry` is executed again.
     pub(super) fn blocks(&mut self, name: &'static str, arguments: &[Value], retry: Block) {
-        let suspended = self.body.create_block();
-        self.body.set_cold_block(suspended);
+        let suspended = self.body.cold_block();
         self.blocks_at(name, arguments, retry, suspended);
     }
 
@@ -87,8 +86,7 @@ impl<'u> Translator<'_, 'u, '_> {
 
     /// Status 1 or 2 is known.
     pub(super) fn suspend_or_unwind(&mut self, status: Value, resume: Block) {
-        let suspended = self.body.create_block();
-        self.body.set_cold_block(suspended);
+        let suspended = self.body.cold_block();
         self.suspend_at_or_unwind(status, resume, suspended);
     }
 
@@ -118,12 +116,12 @@ impl<'u> Translator<'_, 'u, '_> {
         for (word, register) in self.kept().into_iter().enumerate() {
             let value = self.get(register);
             let offset = self.unit.frames[self.id].word(word);
-            self.body.ins().store(sound(), value, self.frame, offset);
+            self.body.store_aligned(value, self.frame, offset);
         }
         let reload = self.body.create_block();
         self.resumes.push(reload);
         let point = self.half(self.resumes.len() as u32);
-        self.body.ins().store(sound(), point, self.frame, FRAME_RESUME);
+        self.body.store_aligned(point, self.frame, FRAME_RESUME);
         reload
     }
 
@@ -135,7 +133,7 @@ impl<'u> Translator<'_, 'u, '_> {
         for (word, register) in self.kept().into_iter().enumerate() {
             let ty = machine(self.function.registers[register]);
             let offset = self.unit.frames[self.id].word(word);
-            let value = self.body.ins().load(ty, sound(), self.frame, offset);
+            let value = self.body.load_aligned(ty, self.frame, offset);
             self.set(register, value);
         }
         let (block, index) = self.at;
@@ -154,12 +152,9 @@ impl<'u> Translator<'_, 'u, '_> {
     /// Jumps to the resume point of a suspended frame.
     pub(super) fn dispatch(&mut self, dispatch: Block) {
         self.body.switch_to_block(dispatch);
-        let mut switch = Switch::new();
-        for (index, block) in self.resumes.iter().enumerate() {
-            switch.set_entry(index as u128 + 1, *block);
-        }
-        let resume = self.body.ins().load(types::I32, sound(), self.frame, FRAME_RESUME);
-        switch.emit(self.body, resume, self.unwind.leaving());
+        let resume = self.body.load_aligned(types::I32, self.frame, FRAME_RESUME);
+        let cases = (1..).zip(self.resumes.iter().copied());
+        self.body.switch(resume, cases, self.unwind.leaving());
     }
 
     /// A place in a loop where a process whose slice is over is suspended.
@@ -195,9 +190,9 @@ impl<'u> Translator<'_, 'u, '_> {
                 self.body.ins().load(types::I8, flags, worker, WORKER_FLAG)
             }
             Checkpoints::Count => {
-                let left = self.body.ins().load(types::I64, sound(), self.worker, WORKER_BUDGET);
+                let left = self.body.load_aligned(types::I64, self.worker, WORKER_BUDGET);
                 let left = self.body.ins().iadd_imm_s(left, -1);
-                self.body.ins().store(sound(), left, self.worker, WORKER_BUDGET);
+                self.body.store_aligned(left, self.worker, WORKER_BUDGET);
                 self.body.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0)
             }
         };

@@ -21,8 +21,8 @@
 use tidemill_diag::Span;
 use tidemill_jit::Body;
 use tidemill_jit::build::{
-    Block, InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Type as Machine,
-    Value, Variable, types,
+    Block, InstBuilder, StackSlot, StackSlotData, StackSlotKind, Type as Machine, Value, Variable,
+    types,
 };
 use tidemill_proc::layout::{DONE, FRAME_RESULT, FRAME_RESUME, PROCESS_COMPONENT, UNWINDING};
 use tidemill_proc::program::WordKind as Owned;
@@ -40,11 +40,6 @@ use crate::ir::{
     BlockId, Constant, Function, FunctionId, FunctionKind, Group, Instruction, LocalId, Parameter,
     Pattern, Payload, Place, Register, Terminator, Type,
 };
-
-/// Memory that exists and is aligned.
-pub(super) fn sound() -> MemFlagsData {
-    MemFlagsData::trusted()
-}
 
 /// An address: a value and bytes beyond it.
 #[derive(Debug, Clone, Copy)]
@@ -107,7 +102,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let function = &ir.functions[id];
         let arguments = body.begin();
         let (frame, process, worker) = (arguments[0], arguments[1], arguments[2]);
-        let component = body.ins().load(types::I64, sound(), process, PROCESS_COMPONENT);
+        let component = body.load_aligned(types::I64, process, PROCESS_COMPONENT);
         let framed = unit.suspending.contains(id);
         let registers = Registers::of(function, &unit.frames[id], body);
         let pacer = body.declare_var(types::I64);
@@ -150,7 +145,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     fn function(&mut self, arguments: &[Value]) {
         let (start, dispatch) = (self.body.create_block(), self.body.create_block());
         if self.framed {
-            let resume = self.body.ins().load(types::I32, sound(), self.frame, FRAME_RESUME);
+            let resume = self.body.load_aligned(types::I32, self.frame, FRAME_RESUME);
             self.body.ins().brif(resume, dispatch, &[], start, &[]);
         } else {
             self.body.ins().jump(start, &[]);
@@ -255,7 +250,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
                 Parameter::Register(register) if self.framed => {
                     let ty = machine(self.function.registers[register]);
                     let offset = self.unit.frames[self.id].word(kept);
-                    let value = self.body.ins().load(ty, sound(), self.frame, offset);
+                    let value = self.body.load_aligned(ty, self.frame, offset);
                     self.set(register, value);
                     kept += 1;
                 }
@@ -322,11 +317,11 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     }
 
     pub(super) fn load(&mut self, from: Address, ty: Type) -> Value {
-        self.body.ins().load(machine(ty), sound(), from.base, from.offset)
+        self.body.load_aligned(machine(ty), from.base, from.offset)
     }
 
     pub(super) fn store(&mut self, to: Address, value: Value) {
-        self.body.ins().store(sound(), value, to.base, to.offset);
+        self.body.store_aligned(value, to.base, to.offset);
     }
 
     /// Words in a row on the native stack.
@@ -349,7 +344,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
 
     /// The result of the last operation.
     pub(super) fn result(&mut self, ty: Type) -> Value {
-        self.body.ins().load(machine(ty), sound(), self.frame, FRAME_RESULT)
+        self.body.load_aligned(machine(ty), self.frame, FRAME_RESULT)
     }
 
     pub(super) fn position(&mut self) -> Value {
@@ -397,7 +392,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let is_condition = matches!(self.function.kind, FunctionKind::Condition { .. });
         match value {
             Some(value) if self.framed => {
-                self.body.ins().store(sound(), value, self.frame, FRAME_RESULT);
+                self.body.store_aligned(value, self.frame, FRAME_RESULT);
                 self.body.ins().jump(self.leave, &[]);
             }
             Some(value) if is_condition => {

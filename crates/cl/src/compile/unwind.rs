@@ -51,7 +51,6 @@ impl Unwind {
 }
 
 fn cold(body: &mut Body) -> Block {
-    let block = body.create_block();
-    body.set_cold_block(block);
+    let block = body.cold_block();
     block
 }

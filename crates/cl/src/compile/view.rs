@@ -1,11 +1,12 @@
 //! Arrays: views, extents, and addresses of elements, whose bounds are checked here; that an index
 //! is outside the run-time states.
 
+use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, MemFlagsData, Value, types};
 use tidemill_proc::fault::Reason as Fault;
 
 use crate::compile::frame::Viewed;
-use crate::compile::translate::{Translator, sound};
+use crate::compile::translate::Translator;
 use crate::ir::{Instruction, Place, Register, Type};
 
 /// Bytes before the extents of an array.
@@ -41,7 +42,7 @@ impl Translator<'_, '_, '_> {
             }
             Instruction::ViewElement { to, array, view, extents, indices, .. } => {
                 let (view, outside) = (self.get(*view), self.outside());
-                let movable = sound().with_readonly().with_can_move();
+                let movable = aligned().with_readonly().with_can_move();
                 let address = self.element((view, movable), extents, indices, outside);
                 self.state_outside(*array, indices, outside);
                 self.set(*to, address);
@@ -64,7 +65,7 @@ impl Translator<'_, '_, '_> {
         let (there, outside) = (self.body.create_block(), self.outside());
         self.body.ins().brif(block, there, &[], outside, &[]);
         self.body.switch_to_block(there);
-        let address = self.element((block, sound()), &[], indices, outside);
+        let address = self.element((block, aligned()), &[], indices, outside);
         self.state_outside(array, indices, outside);
         address
     }
@@ -82,7 +83,7 @@ impl Translator<'_, '_, '_> {
     }
 
     fn extent(&mut self, block: Value, dimension: u8) -> Value {
-        self.load_extent(block, dimension, sound())
+        self.load_extent(block, dimension, aligned())
     }
 
     fn load_extent(&mut self, block: Value, dimension: u8, flags: MemFlagsData) -> Value {
@@ -149,8 +150,7 @@ impl Translator<'_, '_, '_> {
 
     /// A block for what seldom happens.
     pub(super) fn outside(&mut self) -> Block {
-        let block = self.body.create_block();
-        self.body.set_cold_block(block);
+        let block = self.body.cold_block();
         block
     }
 

@@ -16,7 +16,6 @@
 //! elsewhere, as nothing is known of their bytes from there on, and at what costs as much as a
 //! miss: tests of filters, sums, and look-ups in other tables.
 
-use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, Variable, types};
 use tidemill_stdx::id::IdVec;
 
@@ -275,7 +274,7 @@ impl Writer<'_, '_, '_> {
         let offset = self.body.ins().ishl_imm_u(index, 3);
         let base = self.body.address(place);
         let slot = self.body.ins().iadd(base, offset);
-        self.body.ins().store(aligned(), by, slot, 0);
+        self.body.store_aligned(by, slot, 0);
         let one = self.body.ins().iconst(types::I64, 1);
         self.add(count, one);
     }

@@ -172,7 +172,7 @@ impl Writer<'_> {
         match i32::try_from(bell.cast_signed().wrapping_sub(base.cast_signed())) {
             Ok(offset) => {
                 let base = body.address(base);
-                body.ins().load(types::I64, aligned(), base, offset)
+                body.load_aligned(types::I64, base, offset)
             }
             Err(_) => body.load_word(bell, 0),
         }
@@ -310,8 +310,7 @@ impl Writer<'_> {
 
     fn pull(&self, body: &mut Body<'_>, flags: Value, step: usize, app: usize, next: Block) {
         if let Some(source) = self.calls.sources.iter().find(|source| source.app == app) {
-            let call = body.create_block();
-            body.set_cold_block(call);
+            let call = body.cold_block();
             self.pull_source(body, flags, source, call, next);
             body.switch_to_block(call);
         }
@@ -421,7 +420,7 @@ impl Writer<'_> {
             }
             waits.unwrap_or_else(|| body.ins().iconst(types::I8, 0))
         };
-        body.ins().store(aligned(), waits, flags, step as i32);
+        body.store_aligned(waits, flags, step as i32);
     }
 
     /// A run of kernels: at once, or one by one if packets lie between them. Their steps follow
@@ -458,7 +457,7 @@ impl Writer<'_> {
             self.note_oldest(body, apps[0]);
         }
         let none = body.ins().iconst(types::I8, 0);
-        body.ins().store(aligned(), none, flags, step as i32);
+        body.store_aligned(none, flags, step as i32);
         self.call_run(body, chain);
         body.ins().jump(next, &[]);
     }
@@ -492,5 +491,5 @@ fn blocks(body: &mut Body<'_>, count: usize) -> Vec<Block> {
 
 /// Eight flags.
 fn group_of(body: &mut Body<'_>, flags: Value, group: usize) -> Value {
-    body.ins().load(types::I64, aligned(), flags, (group * GROUP) as i32)
+    body.load_aligned(types::I64, flags, (group * GROUP) as i32)
 }

@@ -83,7 +83,7 @@ impl Writer<'_, '_, '_> {
         if width == Width::W8 {
             return self.body.ins().uload8(types::I64, unaligned(), data, at);
         }
-        let narrow = self.body.ins().load(type_of(width), unaligned(), data, at);
+        let narrow = self.body.load(type_of(width), data, at);
         let number = self.in_order(narrow);
         let number = match width {
             Width::W64 => number,
@@ -128,7 +128,7 @@ impl Writer<'_, '_, '_> {
             Width::W64 => value,
         };
         let narrow = if width == Width::W8 { narrow } else { self.in_order(narrow) };
-        self.body.ins().store(unaligned(), narrow, data, at);
+        self.body.store(narrow, data, at);
     }
 
     /// An address and an offset that fits an instruction.

@@ -3,7 +3,7 @@
 //! The head of the freelist is in a register while a run lasts. Packets that a run takes from the
 //! pool itself are known to belong to it.
 
-use tidemill_jit::asm::{aligned, unaligned};
+use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Type, Value, Variable, types};
 
 use super::ahead::Queue;
@@ -32,13 +32,13 @@ impl Writer<'_, '_, '_> {
         for (number, (&(input, link), &setup)) in links.iter().zip(&setups).enumerate() {
             self.body.switch_to_block(setup);
             let base = self.body.address(self.blueprint.links[link].ring);
-            let read = self.body.ins().load(types::I64, aligned(), base, ring::READ as i32);
-            let write = self.body.ins().load(types::I64, aligned(), base, ring::WRITE as i32);
+            let read = self.body.load_aligned(types::I64, base, ring::READ as i32);
+            let write = self.body.load_aligned(types::I64, base, ring::WRITE as i32);
             let count = self.body.ins().isub(write, read);
             let before = self.body.use_var(self.taken);
             let taken = self.body.ins().iadd(before, count);
             // All that is queued is taken, and the ring has no other user meanwhile.
-            self.body.ins().store(aligned(), write, base, ring::READ as i32);
+            self.body.store_aligned(write, base, ring::READ as i32);
             let number = self.body.ins().iconst(types::I64, number as i64);
             let input = self.body.ins().iconst(types::I64, input as i64);
             self.body.def_var(self.input, input);
@@ -82,7 +82,7 @@ impl Writer<'_, '_, '_> {
     pub(super) fn take_from(&mut self, ring: Variable, at: Variable) {
         let (base, index) = (self.body.use_var(ring), self.body.use_var(at));
         let slot = slot_of(self.body, base, index);
-        let packet = self.body.ins().load(types::I64, aligned(), slot, ring::SLOTS as i32);
+        let packet = self.body.load_aligned(types::I64, slot, ring::SLOTS as i32);
         let index = self.body.ins().iadd_imm_u(index, 1);
         self.body.def_var(at, index);
         self.body.def_var(self.buffer, packet);
@@ -115,11 +115,11 @@ impl Writer<'_, '_, '_> {
         // Start, length and birth; then time and mark; then what is missing and flags.
         let head = self.body.ins().splat(types::I64X2, both);
         let head = self.body.ins().insertlane(head, now, 1);
-        self.body.ins().store(aligned(), head, packet, HEAD as i32);
+        self.body.store_aligned(head, packet, HEAD as i32);
         let none = self.body.ins().iconst(types::I64, 0);
         let none = self.body.ins().splat(types::I64X2, none);
-        self.body.ins().store(aligned(), none, packet, buffer::MISSING as i32);
-        self.body.ins().store(aligned(), none, packet, HEAD as i32 + 16);
+        self.body.store_aligned(none, packet, buffer::MISSING as i32);
+        self.body.store_aligned(none, packet, HEAD as i32 + 16);
         let first = (buffer::BYTES + HEADROOM) as i64;
         let data = self.body.ins().iadd_imm_u(packet, first);
         self.clear(data, bytes.into());
@@ -149,7 +149,7 @@ impl Writer<'_, '_, '_> {
         self.body.ins().jump(there, &[]);
         self.body.switch_to_block(there);
         let packet = self.body.use_var(self.first_free);
-        let next = self.body.ins().load(types::I64, aligned(), packet, buffer::NEXT as i32);
+        let next = self.body.load_aligned(types::I64, packet, buffer::NEXT as i32);
         self.body.def_var(self.first_free, next);
         self.body.def_var(self.buffer, packet);
     }
@@ -168,10 +168,8 @@ impl Writer<'_, '_, '_> {
             self.body.switch_to_block(theirs);
             let copy = self.body.call(self.imports.duplicate, &[itself])[0];
             self.body.def_var(self.buffer, copy);
-            let there = self.body.create_block();
-            self.body.set_cold_block(there);
-            let failed = self.body.create_block();
-            self.body.set_cold_block(failed);
+            let there = self.body.cold_block();
+            let failed = self.body.cold_block();
             self.body.ins().brif(copy, there, &[], failed, &[]);
             self.body.switch_to_block(failed);
             let io = self.body.address(self.blueprint.apps[self.app(at)].io);
@@ -205,10 +203,9 @@ impl Writer<'_, '_, '_> {
     fn copy_head(&mut self, at: usize, to: Value, from: Value) {
         if self.keeps_head(at) {
             let parts = [HEAD as i32, HEAD as i32 + 16, HEAD as i32 + 32];
-            let loads =
-                parts.map(|at| (at, self.body.ins().load(types::I64X2, aligned(), from, at)));
+            let loads = parts.map(|at| (at, self.body.load_aligned(types::I64X2, from, at)));
             for (at, value) in loads {
-                self.body.ins().store(aligned(), value, to, at);
+                self.body.store_aligned(value, to, at);
             }
             return;
         }
@@ -217,8 +214,8 @@ impl Writer<'_, '_, '_> {
         self.body.ins().istore32(aligned(), length, to, buffer::LENGTH as i32);
         let words = [buffer::BORN, buffer::TIME, buffer::MARK, buffer::MISSING, buffer::FLAGS];
         for offset in words {
-            let word = self.body.ins().load(types::I64, aligned(), from, offset as i32);
-            self.body.ins().store(aligned(), word, to, offset as i32);
+            let word = self.body.load_aligned(types::I64, from, offset as i32);
+            self.body.store_aligned(word, to, offset as i32);
         }
     }
 
@@ -235,10 +232,10 @@ impl Writer<'_, '_, '_> {
     fn copy_known(&mut self, to: Value, from: Value, bytes: u64) {
         let mut moves = Vec::new();
         for (at, kind) in pieces(bytes) {
-            moves.push((at, self.body.ins().load(kind, unaligned(), from, at)));
+            moves.push((at, self.body.load(kind, from, at)));
         }
         for (at, value) in moves {
-            self.body.ins().store(unaligned(), value, to, at);
+            self.body.store(value, to, at);
         }
     }
 
@@ -253,11 +250,11 @@ impl Writer<'_, '_, '_> {
         let mut moves = Vec::new();
         for (from, to) in [(from, to), (second[0], second[1])] {
             for at in [0, 16] {
-                moves.push((self.body.ins().load(types::I64X2, unaligned(), from, at), to, at));
+                moves.push((self.body.load(types::I64X2, from, at), to, at));
             }
         }
         for (value, to, at) in moves {
-            self.body.ins().store(unaligned(), value, to, at);
+            self.body.store(value, to, at);
         }
         self.body.ins().jump(on, &[]);
         self.body.switch_to_block(long);
@@ -281,13 +278,13 @@ impl Writer<'_, '_, '_> {
                 types::I64 => none,
                 kind => self.body.ins().ireduce(kind, none),
             };
-            self.body.ins().store(unaligned(), value, data, at);
+            self.body.store(value, data, at);
         }
     }
 
     /// Whether a packet is of the pool of the graph.
     fn is_ours(&mut self, packet: Value) -> Value {
-        let home = self.body.ins().load(types::I64, aligned(), packet, buffer::HOME as i32);
+        let home = self.body.load_aligned(types::I64, packet, buffer::HOME as i32);
         let itself = self.body.address(self.blueprint.pool.itself);
         self.body.ins().icmp(IntCC::Equal, home, itself)
     }
@@ -323,7 +320,7 @@ impl Writer<'_, '_, '_> {
                 self.body.switch_to_block(ours);
             }
             let first = self.body.use_var(self.first_free);
-            self.body.ins().store(aligned(), first, packet, buffer::NEXT as i32);
+            self.body.store_aligned(first, packet, buffer::NEXT as i32);
             self.body.def_var(self.first_free, packet);
             let one = self.body.ins().iconst(types::I64, 1);
             self.add(self.freed, one);

@@ -166,8 +166,7 @@ impl<'p> Writer<'_, '_, 'p> {
     fn drop_for(&mut self, scope: &mut Scope<'_>, reason: u32) -> Code {
         let known = &mut scope.drops[reason as usize];
         *known.get_or_insert_with(|| {
-            let block = self.body.create_block();
-            self.body.set_cold_block(block);
+            let block = self.body.cold_block();
             block
         })
     }
@@ -194,7 +193,7 @@ impl<'p> Writer<'_, '_, 'p> {
             Step::SetMark(value) => {
                 let packet = self.body.use_var(self.buffer);
                 let value = scope.get(value);
-                self.body.ins().store(aligned(), value, packet, buffer::MARK as i32);
+                self.body.store_aligned(value, packet, buffer::MARK as i32);
             }
             Step::Store(width, place, value) => {
                 let value = scope.get(value);
@@ -283,7 +282,7 @@ impl<'p> Writer<'_, '_, 'p> {
         let cut = self.body.ins().isub(before, length);
         let missing = self.missing(packet);
         let missing = self.body.ins().iadd(missing, cut);
-        self.body.ins().store(aligned(), missing, packet, buffer::MISSING as i32);
+        self.body.store_aligned(missing, packet, buffer::MISSING as i32);
         let (start, data) = (self.body.use_var(self.start), self.body.use_var(self.data));
         self.moved(start, length, data);
     }
@@ -296,7 +295,7 @@ impl<'p> Writer<'_, '_, 'p> {
         let wire = self.body.ins().iadd(before, missing);
         let [length, wire] = [before, wire].map(|bytes| self.body.ins().umin(bytes, value));
         let missing = self.body.ins().isub(wire, length);
-        self.body.ins().store(aligned(), missing, packet, buffer::MISSING as i32);
+        self.body.store_aligned(missing, packet, buffer::MISSING as i32);
         let (start, data) = (self.body.use_var(self.start), self.body.use_var(self.data));
         self.moved(start, length, data);
     }
@@ -315,7 +314,7 @@ impl<'p> Writer<'_, '_, 'p> {
 
     /// Bytes that were on the wire and are not here.
     fn missing(&mut self, packet: Number) -> Number {
-        self.body.ins().load(types::I64, aligned(), packet, buffer::MISSING as i32)
+        self.body.load_aligned(types::I64, packet, buffer::MISSING as i32)
     }
 
     /// Whether a packet has `offset` bytes after `base`, where the sum may be too great.
@@ -401,7 +400,7 @@ impl<'p> Writer<'_, '_, 'p> {
             Expr::Now => self.body.load_word(self.blueprint.now, 0),
             Expr::Mark => {
                 let packet = self.body.use_var(self.buffer);
-                self.body.ins().load(types::I64, aligned(), packet, buffer::MARK as i32)
+                self.body.load_aligned(types::I64, packet, buffer::MARK as i32)
             }
             Expr::Input if scope.at == 0 => self.body.use_var(self.input),
             Expr::Input => {
@@ -412,7 +411,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 Some(register) => self.body.use_var(register),
                 None => {
                     let base = self.body.address(scope.words);
-                    self.body.ins().load(types::I64, aligned(), base, word as i32 * 8)
+                    self.body.load_aligned(types::I64, base, word as i32 * 8)
                 }
             },
             Expr::Linked(output) => {

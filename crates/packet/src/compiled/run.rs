@@ -469,7 +469,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.body.ins().brif(first, note, &[], on, &[]);
         self.body.switch_to_block(note);
         let packet = self.body.use_var(self.buffer);
-        let born = self.body.ins().load(types::I64, aligned(), packet, buffer::BORN as i32);
+        let born = self.body.load_aligned(types::I64, packet, buffer::BORN as i32);
         self.body.def_var(oldest, born);
         self.body.ins().jump(on, &[]);
         self.body.switch_to_block(on);
@@ -647,7 +647,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         let base = self.body.address(at);
         let slot = slot_of(self.body, base, index);
         let packet = self.body.use_var(self.buffer);
-        self.body.ins().store(aligned(), packet, slot, ring::SLOTS as i32);
+        self.body.store_aligned(packet, slot, ring::SLOTS as i32);
         let one = self.body.ins().iconst(types::I64, 1);
         self.add(write, one);
         let length = self.body.use_var(self.length);
@@ -759,12 +759,12 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             self.body.call(self.imports.notify, &[base]);
             self.body.ins().jump(on, &[]);
         } else {
-            let flag = self.body.ins().load(types::I64, aligned(), base, ring::WAITING as i32);
+            let flag = self.body.load_aligned(types::I64, base, ring::WAITING as i32);
             let set = self.body.create_block();
             self.body.ins().brif(flag, set, &[], on, &[]);
             self.body.switch_to_block(set);
             let one = self.body.ins().iconst(types::I8, 1);
-            self.body.ins().store(aligned(), one, flag, 0);
+            self.body.store_aligned(one, flag, 0);
             self.body.ins().jump(on, &[]);
         }
         self.body.switch_to_block(on);

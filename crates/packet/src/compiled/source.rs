@@ -92,7 +92,7 @@ impl Writer<'_> {
                 body.store_word(count, words, word);
                 let one = body.ins().iconst(types::I8, 1);
                 let head = self.step_of(*chain);
-                body.ins().store(aligned(), one, flags, head as i32);
+                body.store_aligned(one, flags, head as i32);
             }
             Source { alone: Some(make), .. } => {
                 body.call(*make, &[count]);

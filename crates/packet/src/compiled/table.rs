@@ -5,7 +5,6 @@
 //! have a trie (`kernel::table::lpm`). Values are loads and stores. The rest are calls: masks,
 //! queues and wheels.
 
-use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{InstBuilder, IntCC, Value, types};
 
 use super::run::Writer;
@@ -64,7 +63,7 @@ impl Writer<'_, '_, '_> {
     fn slot(&mut self, base: Value, index: Value) -> Value {
         let offset = self.body.ins().ishl_imm_u(index, i64::from(SLOT_BYTES.ilog2()));
         let slot = self.body.ins().iadd(base, offset);
-        self.body.ins().load(types::I32, aligned(), slot, 0)
+        self.body.load_aligned(types::I32, slot, 0)
     }
 
     fn probe(&mut self, at: usize, table: u32, key: &[Value]) -> Value {
@@ -80,7 +79,7 @@ impl Writer<'_, '_, '_> {
         let index = self.body.address(addresses.index);
         let offset = self.body.ins().ishl_imm_u(slot_at, 3);
         let slot = self.body.ins().iadd(index, offset);
-        let slot = self.body.ins().load(types::I64, aligned(), slot, 0);
+        let slot = self.body.load_aligned(types::I64, slot, 0);
         self.body.ins().brif(slot, some, &[], over, &[slot.into()]);
         self.body.switch_to_block(some);
         // With the same tag nothing but the entry is left.
@@ -143,12 +142,12 @@ impl Writer<'_, '_, '_> {
     /// A word of an entry.
     pub(super) fn entry_word(&mut self, at: usize, table: u32, entry: Value, word: usize) -> Value {
         let entry = self.entry_at(at, table, entry);
-        self.body.ins().load(types::I64, aligned(), entry, (word * 8) as i32)
+        self.body.load_aligned(types::I64, entry, (word * 8) as i32)
     }
 
     fn store_entry(&mut self, at: usize, table: u32, entry: Value, word: usize, value: Value) {
         let entry = self.entry_at(at, table, entry);
-        self.body.ins().store(aligned(), value, entry, (word * 8) as i32);
+        self.body.store_aligned(value, entry, (word * 8) as i32);
     }
 
     /// A value of an entry.

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use tidemill_jit::Body;
-use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, InstBuilder, Value, types};
 
 use crate::packet::{OUTGOING, offsets};
@@ -24,7 +23,7 @@ impl PacketValues {
     /// more than that.
     pub fn wire_length(&self, body: &mut Body<'_>) -> Value {
         let at = offsets::MISSING as i32;
-        let missing = body.ins().load(types::I64, aligned(), self.packet, at);
+        let missing = body.load_aligned(types::I64, self.packet, at);
         let length = body.ins().iadd(self.length, missing);
         let most = body.ins().iconst(types::I64, i64::from(u32::MAX));
         let length = body.ins().umin(length, most);
@@ -35,7 +34,7 @@ impl PacketValues {
     pub fn outgoing(&self, body: &mut Body<'_>) -> Value {
         const { assert!(OUTGOING == 1) };
         let at = offsets::FLAGS as i32;
-        let flags = body.ins().load(types::I64, aligned(), self.packet, at);
+        let flags = body.load_aligned(types::I64, self.packet, at);
         let flags = body.ins().ireduce(types::I32, flags);
         body.ins().band_imm_u(flags, 1)
     }

@@ -1,7 +1,7 @@
 //! Code that reads values.
 
 use tidemill_jit::asm::unaligned;
-use tidemill_jit::build::{InstBuilder, IntCC, Switch, Value, types};
+use tidemill_jit::build::{InstBuilder, IntCC, Value, types};
 
 use super::super::nodes::{Action, Entry};
 use super::context::*;
@@ -104,11 +104,8 @@ impl Writer<'_, '_> {
             self.body.ins().brif(inside, known, &[], unknown, &[]);
             return;
         }
-        let mut switch = Switch::new();
-        for number in numbers {
-            switch.set_entry(u128::from(number as u32), known);
-        }
-        switch.emit(self.body, value, unknown);
+        let cases = numbers.into_iter().map(|number| (u64::from(number as u32), known));
+        self.body.switch(value, cases, unknown);
     }
 
     /// The address of the numbers of a closed enum, for functions that are called; else null.

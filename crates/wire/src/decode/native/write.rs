@@ -11,8 +11,7 @@
 
 use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{
-    Block, BlockCall, CallConv, InstBuilder, IntCC, JumpTableData, Switch, Type, Value, signature,
-    types,
+    Block, BlockCall, CallConv, InstBuilder, IntCC, JumpTableData, Type, Value, signature, types,
 };
 use tidemill_jit::{Body, Module};
 use tidemill_stdx::hash::Map;
@@ -102,12 +101,10 @@ pub(super) fn write(
     let arguments = body.begin();
     let (context, node) = (arguments[0], arguments[1]);
     let mut writer = Writer::new(body, schema, tables, (reach, helpers), target, context);
-    let mut switch = Switch::new();
-    for &place in reach.compiled() {
-        switch.set_entry(u128::from(place), writer.blocks_of_node[&place].resume);
-    }
     let lost = writer.body.create_block();
-    switch.emit(writer.body, node, lost);
+    let blocks = &writer.blocks_of_node;
+    let cases = reach.compiled().iter().map(|place| (u64::from(*place), blocks[place].resume));
+    writer.body.switch(node, cases, lost);
     writer.body.switch_to_block(lost);
     writer.leave_in(Exit::AtField, node);
     for &place in reach.compiled() {
@@ -543,20 +540,14 @@ impl<'w, 'm> Writer<'w, 'm> {
             }
             // Long tags are rare, so they are searched by value.
             _ => {
-                let mut switch = Switch::new();
-                for &&(tag, block) in tags {
-                    switch.set_entry(u128::from(TagBytes::of(tag).raw), block);
-                }
-                switch.emit(self.body, raw, otherwise);
+                let cases = tags.iter().map(|(tag, block)| (TagBytes::of(*tag).raw.into(), *block));
+                self.body.switch(raw, cases, otherwise);
                 return;
             }
         };
         let checks = Check::by_number(self, tags);
-        let mut switch = Switch::new();
-        for check in &checks {
-            switch.set_entry(u128::from(check.number), check.block);
-        }
-        switch.emit(self.body, number, otherwise);
+        let cases = checks.iter().map(|check| (u64::from(check.number), check.block));
+        self.body.switch(number, cases, otherwise);
         self.compare_tags(raw, checks, otherwise);
     }
 
@@ -755,11 +746,9 @@ impl<'w, 'm> Writer<'w, 'm> {
         let top = self.body.use_var(self.top);
         let entry = self.load(types::I32, top, FRAME_ENTRY - FRAME_BYTES as i32);
         let leave = self.cold();
-        let mut switch = Switch::new();
-        for parent in known {
-            switch.set_entry(u128::from(parent), self.blocks_of_entry[&parent].back);
-        }
-        switch.emit(self.body, entry, leave);
+        let blocks = &self.blocks_of_entry;
+        let cases = known.into_iter().map(|parent| (u64::from(parent), blocks[&parent].back));
+        self.body.switch(entry, cases, leave);
         self.body.switch_to_block(leave);
         self.leave(Exit::AtField);
     }

@@ -59,8 +59,7 @@ pub(super) fn compile(schema: &Schema, message: MessageId) -> Result<(Code, Func
         let arguments = body.begin();
         let p = body.declare_var(types::I64);
         body.def_var(p, arguments[2]);
-        let fail = body.create_block();
-        body.set_cold_block(fail);
+        let fail = body.cold_block();
         let less_deep = body.ins().iadd_imm_s(arguments[3], -1);
         let signature = body.import_signature(of_words(PARAMETERS));
         let mut writer = Writer {
@@ -126,7 +125,7 @@ impl Writer<'_, '_> {
             let from = word as usize * 64;
             let fields = &layout.fields[from..layout.fields.len().min(from + 64)];
             let offset = (PRESENCE_OFFSET + 8 * word) as i32;
-            let bits = self.body.ins().load(types::I64, unaligned(), self.record, offset);
+            let bits = self.body.load(types::I64, self.record, offset);
             self.fields_of_word(fields, bits);
         }
         let p = self.p();
@@ -143,11 +142,11 @@ impl Writer<'_, '_> {
         for cold in [some, whole, unknown] {
             self.body.set_cold_block(cold);
         }
-        let extra = self.body.ins().load(types::I64, unaligned(), self.record, 0);
+        let extra = self.body.load(types::I64, self.record, 0);
         self.body.ins().brif(extra, some, &[], none, &[]);
         self.body.switch_to_block(some);
         let count = offset_of!(Extra, extensions) + offset_of!(List, len);
-        let extensions = self.body.ins().load(types::I32, unaligned(), extra, count as i32);
+        let extensions = self.body.load(types::I32, extra, count as i32);
         self.body.ins().brif(extensions, whole, &[], unknown, &[]);
 
         self.body.switch_to_block(whole);
@@ -212,7 +211,7 @@ impl Writer<'_, '_> {
         let counts_zero = field.label != Label::Implicit || self.layout.map_entry;
         match field.kind {
             ValueType::Message => {
-                let record = self.body.ins().load(types::I64, unaligned(), self.record, offset);
+                let record = self.body.load(types::I64, self.record, offset);
                 self.sub_message(field, record);
             }
             ValueType::String | ValueType::Bytes => {
@@ -235,7 +234,7 @@ impl Writer<'_, '_> {
     fn list(&mut self, id: FieldId, field: &FieldLayout, after: Block) {
         let at = field.offset as i32;
         let start = offset_of!(List, start) as i32;
-        let start = self.body.ins().load(types::I64, unaligned(), self.record, at + start);
+        let start = self.body.load(types::I64, self.record, at + start);
         let len = offset_of!(List, len) as i32;
         let len = self.body.ins().uload32(unaligned(), self.record, at + len);
         let wire = self.schema.wire_field(id);
@@ -243,7 +242,7 @@ impl Writer<'_, '_> {
         let cell = i64::from(field.cell.bytes());
         match field.kind {
             ValueType::Message => self.each(start, len, cell, |this, at| {
-                let record = this.body.ins().load(types::I64, unaligned(), at, 0);
+                let record = this.body.load(types::I64, at, 0);
                 this.sub_message(field, record);
             }),
             ValueType::String | ValueType::Bytes => {
@@ -295,10 +294,10 @@ impl Writer<'_, '_> {
 
     fn map(&mut self, field: &FieldLayout, after: Block) {
         let Some(of) = field.record else { return };
-        let map = self.body.ins().load(types::I64, unaligned(), self.record, field.offset as i32);
+        let map = self.body.load(types::I64, self.record, field.offset as i32);
         let entries = offset_of!(crate::message::map::Map, entries);
         let start = (entries + offset_of!(List, start)) as i32;
-        let start = self.body.ins().load(types::I64, unaligned(), map, start);
+        let start = self.body.load(types::I64, map, start);
         let len = (entries + offset_of!(List, len)) as i32;
         let len = self.body.ins().uload32(unaligned(), map, len);
         let [some, sort, ready] = [(); 3].map(|()| self.body.create_block());
@@ -306,7 +305,7 @@ impl Writer<'_, '_> {
         self.body.switch_to_block(some);
         let chosen = self.body.append_block_param(ready, types::I64);
         let by_key = offset_of!(Context, by_key) as i32;
-        let by_key = self.body.ins().load(types::I64, unaligned(), self.context, by_key);
+        let by_key = self.body.load(types::I64, self.context, by_key);
         self.body.ins().brif(by_key, sort, &[], ready, &[start.into()]);
         self.body.set_cold_block(sort);
         self.body.switch_to_block(sort);
@@ -316,7 +315,7 @@ impl Writer<'_, '_> {
         self.body.ins().jump(ready, &[sorted.into()]);
         self.body.switch_to_block(ready);
         self.each(chosen, len, 8, |this, at| {
-            let record = this.body.ins().load(types::I64, unaligned(), at, 0);
+            let record = this.body.load(types::I64, at, 0);
             this.sub_message(field, record);
         });
     }
@@ -375,9 +374,9 @@ impl Writer<'_, '_> {
             return self.body.call(self.function, &arguments)[0];
         }
         let table = offset_of!(Context, functions) as i32;
-        let table = self.body.ins().load(types::I64, unaligned(), self.context, table);
+        let table = self.body.load(types::I64, self.context, table);
         let at = self.body.ins().iadd_imm_u(table, i64::from(of.0) * size_of::<usize>() as i64);
-        let function = self.body.ins().load(types::I64, unaligned(), at, 0);
+        let function = self.body.load(types::I64, at, 0);
         let call = self.body.ins().call_indirect(self.signature, function, &arguments);
         self.body.inst_results(call)[0]
     }
@@ -385,7 +384,7 @@ impl Writer<'_, '_> {
     /// Bytes written so far, counted from the end, as the buffer may be replaced.
     fn written(&mut self) -> Value {
         let end = offset_of!(Context, end) as i32;
-        let end = self.body.ins().load(types::I64, unaligned(), self.context, end);
+        let end = self.body.load(types::I64, self.context, end);
         let p = self.p();
         self.body.ins().isub(end, p)
     }
@@ -400,7 +399,7 @@ impl Writer<'_, '_> {
             self.body.switch_to_block(some);
         }
         let start = offset_of!(View, start) as i32;
-        let start = self.body.ins().load(types::I64, unaligned(), at, start);
+        let start = self.body.load(types::I64, at, start);
         self.require_many(len, 1);
         let p = self.p();
         let p = self.body.ins().isub(p, len);
@@ -448,7 +447,7 @@ impl Writer<'_, '_> {
         match ty.wire_type() {
             WireType::Fixed64 => {
                 let p = self.body.ins().iadd_imm_s(p, -8);
-                self.body.ins().store(unaligned(), value, p, 0);
+                self.body.store(value, p, 0);
                 self.set_p(p);
             }
             WireType::Fixed32 => {
@@ -523,7 +522,7 @@ impl Writer<'_, '_> {
         let tops = self.body.ins().ushr(tops, unused);
         let word = self.body.ins().bor(word, tops);
         let word = self.body.ins().ishl(word, unused);
-        self.body.ins().store(unaligned(), word, p, -8);
+        self.body.store(word, p, -8);
         let unused = self.body.ins().ushr_imm_u(unused, 3);
         let p = self.body.ins().iadd(p, unused);
         let p = self.body.ins().iadd_imm_s(p, -8);
@@ -545,7 +544,7 @@ impl Writer<'_, '_> {
             let piece = &bytes[at..at + size];
             let value = piece.iter().rev().fold(0, |word, &byte| word << 8 | i64::from(byte));
             let value = self.body.ins().iconst(ty, value);
-            self.body.ins().store(unaligned(), value, p, at as i32);
+            self.body.store(value, p, at as i32);
             at += size;
         }
         self.set_p(p);
@@ -571,7 +570,7 @@ impl Writer<'_, '_> {
         let [short, enough] = [(); 2].map(|()| self.body.create_block());
         self.body.set_cold_block(short);
         let limit = offset_of!(Context, limit) as i32;
-        let limit = self.body.ins().load(types::I64, unaligned(), self.context, limit);
+        let limit = self.body.load(types::I64, self.context, limit);
         let p = self.p();
         let room = self.body.ins().isub(p, limit);
         let is_short = self.body.ins().icmp(IntCC::UnsignedLessThan, room, need);

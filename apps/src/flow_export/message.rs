@@ -69,7 +69,7 @@ impl Template {
 
     fn fields(self) -> impl Iterator<Item = Field> {
         let addresses =
-            if !self.is_six { [SOURCE_4, DESTINATION_4] } else { [SOURCE_6, DESTINATION_6] };
+            if self.is_six { [SOURCE_6, DESTINATION_6] } else { [SOURCE_4, DESTINATION_4] };
         let vlan = self.has_vlan.then_some(VLAN_ID);
         addresses.into_iter().chain(COMMON).chain(vlan)
     }

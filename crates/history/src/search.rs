@@ -58,10 +58,10 @@ impl Entries {
         };
         for (entry, (_, returns, number)) in (1..).zip(events) {
             entries.what.push((number, !returns));
-            if !returns {
-                entries.of[number as usize].0 = entry
-            } else {
+            if returns {
                 entries.of[number as usize].1 = Some(entry)
+            } else {
+                entries.of[number as usize].0 = entry
             }
         }
         entries

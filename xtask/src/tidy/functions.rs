@@ -1,4 +1,4 @@
-//! Functions that one cannot read at a glance: their number may only fall.
+//! Functions that one cannot read at a glance.
 //!
 //! The sources are formatted, so a function ends at the next `}` that stands as deep as its head.
 //! A function that is better left whole, such as a table with a short arm for each case, says so in
@@ -14,9 +14,6 @@ const LINES_MAX: usize = 60;
 /// The beginning of the comment of a function that is left whole.
 const ONE_PIECE: &str = "// One piece: ";
 
-/// The remaining long functions of a crate. Lower the numbers when one is split.
-const ALLOWED: [(&str, usize); 1] = [("crates/overlog", 3)];
-
 /// A long function.
 #[derive(PartialEq, Eq, Debug)]
 struct Long<'s> {
@@ -28,29 +25,16 @@ struct Long<'s> {
 
 pub(super) fn check(tree: &Tree, findings: &mut Findings) {
     for (folder, sources) in crates(tree) {
-        let allowed = ALLOWED.iter().find(|(of, _)| *of == folder).map_or(0, |&(_, count)| count);
-        compare(folder, &sources, allowed, findings);
+        list(folder, &sources, findings);
     }
 }
 
-fn compare(folder: &str, sources: &[(&str, &str)], allowed: usize, findings: &mut Findings) {
-    let mut count = 0;
-    let mut listed = Findings::default();
+fn list(folder: &str, sources: &[(&str, &str)], findings: &mut Findings) {
     for (file, text) in sources.iter().filter(|(file, _)| !is_test(file)) {
         for Long { name, line, lines } in long(text) {
-            count += 1;
-            let message = format!(
-                "`{name}` has {lines} lines; the limit is {LINES_MAX}, and {allowed} longer ones \
-                 are allowed in this crate"
-            );
-            listed.add(&format!("{folder}/src/{file}"), line, message);
+            let message = format!("`{name}` has {lines} lines; the limit is {LINES_MAX}");
+            findings.add(&format!("{folder}/src/{file}"), line, message);
         }
-    }
-    if count > allowed {
-        findings.0.append(&mut listed.0);
-    } else if count < allowed {
-        let message = format!("{count} long functions; lower what is allowed ({allowed}) in ");
-        findings.add(&format!("{folder}/src"), 1, message + file!());
     }
 }
 
@@ -169,15 +153,11 @@ mod tests {
     }
 
     #[test]
-    fn the_number_may_only_fall() {
+    fn functions_of_tests_are_not_listed() {
         let text = function("", 61);
-        let compared = |allowed: usize| {
-            let mut findings = Findings::default();
-            compare("crates/x", &[("a.rs", &text), ("tests.rs", &text)], allowed, &mut findings);
-            findings.0.iter().map(ToString::to_string).collect::<String>()
-        };
-        assert!(compared(0).starts_with("crates/x/src/a.rs:1: `f` has 61 lines; the limit is 60"));
-        assert_eq!(compared(1), "");
-        assert!(compared(2).contains("1 long functions; lower what is allowed (2)"));
+        let mut findings = Findings::default();
+        list("crates/x", &[("a.rs", &text), ("tests.rs", &text)], &mut findings);
+        let found: String = findings.0.iter().map(ToString::to_string).collect();
+        assert_eq!(found, "crates/x/src/a.rs:1: `f` has 61 lines; the limit is 60");
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Unwind {
 
 impl Unwind {
     pub(super) fn of(body: &mut Body) -> Unwind {
-        Unwind { leaving: cold(body), before: Vec::new(), places: 0 }
+        Unwind { leaving: body.cold_block(), before: Vec::new(), places: 0 }
     }
 
     /// The block that leaves the function.
@@ -32,7 +32,7 @@ impl Unwind {
     /// For one more place.
     pub(super) fn block(&mut self, body: &mut Body) -> Block {
         if self.places == PLACES {
-            self.before.push(cold(body));
+            self.before.push(body.cold_block());
             self.places = 0;
         }
         self.places += 1;
@@ -48,9 +48,4 @@ impl Unwind {
         }
         body.switch_to_block(self.leaving);
     }
-}
-
-fn cold(body: &mut Body) -> Block {
-    let block = body.cold_block();
-    block
 }

@@ -150,8 +150,7 @@ impl Translator<'_, '_, '_> {
 
     /// A block for what seldom happens.
     pub(super) fn outside(&mut self) -> Block {
-        let block = self.body.cold_block();
-        block
+        self.body.cold_block()
     }
 
     /// Emits the block `outside`: the run-time raises the fault for the index that is out of range.

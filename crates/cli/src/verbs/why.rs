@@ -22,11 +22,11 @@ pub fn why(args: WhyArgs, report: Reporter) -> Status {
     };
     let timeout = Duration::from_nanos(args.timeout);
     let reach = |address: &str| asker(address, args.token_file.as_ref());
-    let answered = if !is_not {
-        why::why(node, tuple, timeout, reach).map(|found| answer(&found.why, found.silent, report))
-    } else {
+    let answered = if is_not {
         why::why_not(node, tuple, timeout, reach)
             .map(|found| answer(&found.why_not, found.silent, report))
+    } else {
+        why::why(node, tuple, timeout, reach).map(|found| answer(&found.why, found.silent, report))
     };
     answered.unwrap_or_else(|error| {
         let status = failed(report, &error);

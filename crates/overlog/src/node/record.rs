@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use tidemill_relation::expr::{Ambient, Scope};
-use tidemill_relation::plan::{Action, RelationId};
+use tidemill_relation::plan::{Action, Plan, RelationId};
 use tidemill_relation::strand::JoinedRow;
 use tidemill_relation::table::{Access, Visible};
 use tidemill_relation::view::Derivation;
@@ -18,6 +18,7 @@ use super::event::{Event, Traced};
 use super::execution::{Execution, Named, Receipt};
 use super::records::{Content, Executed, Input, NotedIds, ReceivedFrom, Records, Role};
 use super::watch::Observer;
+use crate::names::Names;
 use crate::traces::{TUPLE_INDEX, Traces};
 
 impl Node {
@@ -123,6 +124,26 @@ impl Node {
         table.rows(access, &[Value::Int(id)], Visible::Live).next().is_some()
     }
 
+    /// The derivations of views in the running commit with their premises, and their heads.
+    fn derivations_of_views(
+        &mut self,
+        plan: &Plan,
+        names: &Names,
+    ) -> (Vec<(Executed, Vec<JoinedRow>)>, TupleBuf<RelationId>) {
+        let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
+        let (at_ns, address) = (self.ambient.now_ns(), &self.identity.address);
+        let (mut found, mut heads) = (Vec::new(), TupleBuf::new());
+        let mut take = |it: Derivation<'_>| {
+            let output = names.id(it.head, it.columns.iter().copied());
+            let to = names.ships_to(it.head).and_then(|column| it.columns.get(column as usize));
+            let remote = to.is_some_and(|to| to.as_str() != Some(address));
+            found.push((Executed { rule: it.rule, output, remote, at_ns }, it.premises.to_vec()));
+            heads.push(it.head, it.columns);
+        };
+        self.views.derivations(plan, &mut self.database, scope, &mut take);
+        (found, heads)
+    }
+
     /// Queues the derivations of views in the running commit to be recorded; returns the number of
     /// events. Reports them to an observer that explains.
     pub(super) fn record_views(&mut self, observer: &mut dyn Observer) -> usize {
@@ -135,19 +156,9 @@ impl Node {
             return 0;
         };
         let mut records = Records::default();
-        let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
-        let (at_ns, address) = (self.ambient.now_ns(), &self.identity.address);
         // Two passes over the tables: a derivation cannot be hashed while the tables are searched
         // for more.
-        let (mut found, mut heads) = (Vec::new(), TupleBuf::new());
-        let mut take = |it: Derivation<'_>| {
-            let output = names.id(it.head, it.columns.iter().copied());
-            let to = names.ships_to(it.head).and_then(|column| it.columns.get(column as usize));
-            let remote = to.is_some_and(|to| to.as_str() != Some(address));
-            found.push((Executed { rule: it.rule, output, remote, at_ns }, it.premises.to_vec()));
-            heads.push(it.head, it.columns);
-        };
-        self.views.derivations(plan, &mut self.database, scope, &mut take);
+        let (found, heads) = self.derivations_of_views(plan, names);
         for ((executed, premises), (head, columns)) in found.iter().zip(heads.iter()) {
             let row = |it: &JoinedRow| self.database.table(it.relation).values(it.row);
             // If all is explained, not all is traced.
@@ -171,7 +182,7 @@ impl Node {
                     at_ns: self.turn.now_ns,
                     turn: self.counters.turns,
                     is_late: true,
-                    node: address,
+                    node: &self.identity.address,
                     rule: &plan.rules[executed.rule.index()],
                     output: &Named::new(names, plan, head, columns.iter()),
                     is_remote: executed.remote,

@@ -473,11 +473,11 @@ impl Question {
     fn go_on(&mut self, steps: u64) -> Result<Went, Failure> {
         match self.part.take() {
             Part::Evaluate(mut evaluation) => {
-                self.part = if !evaluation.go_on(steps)? {
-                    Part::Evaluate(evaluation)
-                } else {
+                self.part = if evaluation.go_on(steps)? {
                     let bytes = evaluation.bytes();
                     Part::Send { answer: evaluation.into_answer(), row: 0, bytes }
+                } else {
+                    Part::Evaluate(evaluation)
                 };
                 Ok(Went::On)
             }

@@ -22,7 +22,7 @@ use tidemill_diag::Diagnostic;
 use tidemill_relation::TypeSet;
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::{Expr, Reg};
-use tidemill_relation::plan::{Action, HeadColumn, Pattern, ViewKind};
+use tidemill_relation::plan::{Action, HeadColumn, Pattern, RelationId, ViewKind};
 use tidemill_relation::table::Key;
 use tidemill_stdx::sorted::SortedSet;
 
@@ -208,10 +208,23 @@ fn keep_columns(
     let name = catalog.marked(&rule.name, "agg");
     let relation = catalog.hidden_view(name, types, at, key, softness);
 
-    // Each column of the head is a variable; the list has the winner's first.
+    let copy = copy_of_winners(&rule, relation, (at_home, &groups, beside));
+    let head = Head { relation, columns, place: None, action: Action::Insert };
+    parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Grouped });
+    catalog.mark_exact(relation);
+    table_rules::rewrite(copy, catalog, parts)
+}
+
+/// The rule that copies the rows of the hidden view to the head: each column of the head is a
+/// variable, and the list of the view has the winner's first.
+fn copy_of_winners(
+    rule: &Rule,
+    relation: RelationId,
+    (at_home, groups, beside): (bool, &[usize], &[usize]),
+) -> Rule {
     let heads = rule.head.columns.iter();
     let mut vars: Vec<Var> = heads
-        .map(|head| Var { name: rule.name.clone(), types: type_of_column(&rule, head) })
+        .map(|head| Var { name: rule.name.clone(), types: type_of_column(rule, head) })
         .collect();
     let reg = |at: usize| Reg(at as u16);
     let mut patterns = Vec::new();
@@ -227,18 +240,14 @@ fn keep_columns(
     patterns.push(Pattern::List { elements, tail: None });
     let atom = Atom { relation, negated: false, columns: patterns, place: None, span: rule.span };
     let all = (0..rule.head.columns.len()).map(|at| HeadColumn::Value(Expr::Reg(reg(at))));
-    let copy = Rule {
+    Rule {
         id: rule.id,
         name: rule.name.clone(),
         span: rule.span,
         vars,
         head: Head { columns: all.collect(), ..rule.head.clone() },
         body: vec![Term::Atom(atom)],
-    };
-    let head = Head { relation, columns, place: None, action: Action::Insert };
-    parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Grouped });
-    catalog.mark_exact(relation);
-    table_rules::rewrite(copy, catalog, parts)
+    }
 }
 
 /// Of several groups with one key a single row stays.
@@ -261,12 +270,7 @@ fn lost_group(rule: &Rule, at: usize, catalog: &Catalog) -> Diagnostic {
 }
 
 /// The rule that copies rows of a hidden table without the first `skip` columns.
-fn copy(
-    rule: &Rule,
-    from: tidemill_relation::plan::RelationId,
-    types: &[TypeSet],
-    skip: usize,
-) -> Rule {
+fn copy(rule: &Rule, from: RelationId, types: &[TypeSet], skip: usize) -> Rule {
     let vars: Vec<Var> =
         types.iter().map(|types| Var { name: rule.name.clone(), types: *types }).collect();
     let all = (0..vars.len() as u16).map(Reg);

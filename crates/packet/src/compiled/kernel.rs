@@ -165,10 +165,7 @@ impl<'p> Writer<'_, '_, 'p> {
 
     fn drop_for(&mut self, scope: &mut Scope<'_>, reason: u32) -> Code {
         let known = &mut scope.drops[reason as usize];
-        *known.get_or_insert_with(|| {
-            let block = self.body.cold_block();
-            block
-        })
+        *known.get_or_insert_with(|| self.body.cold_block())
     }
 
     /// Continues where `good` is not 0; else the packet is dropped.

@@ -115,10 +115,10 @@ impl<'s> Search<'s> {
         let start = self.steps.start(self.options);
         let mut first = Layer::default();
         self.add(&start, Discovery { parent: 0, step: 0 }, &mut first);
-        if !self.options.depth_first {
-            self.breadth_first(first)
-        } else {
+        if self.options.depth_first {
             self.depth_first(first)
+        } else {
+            self.breadth_first(first)
         }
         if let Some((found, failure)) = self.failed {
             self.searched.failed = Some(self.path(start, found, failure));

@@ -158,16 +158,16 @@ impl Prepared {
         let Compiled { rules, mut parts } = program;
         let tap = tap(journal.clone(), bell);
         let sinks = Sinks::new(&parts.borders.sinks, &options.registry);
-        let (mut machine, rules, graph) = if !are_several {
-            let machine = of_one_node((&mut parts, has), &mut options, journal, tap(), &mut *host)?;
-            (machine, rules, parts.graph)
-        } else {
+        let (mut machine, rules, graph) = if are_several {
             refuse_shared_devices(&parts)?;
             let engine = components::idle(&mut *host)?;
             let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
             machine.maker = Some(Rc::new(maker(parts, &mut options, tap, captures)));
             let idle = || Rules::new(OfRules::default());
             (machine, Some(rules.map_or_else(idle, Ok).map_err(Error::program)?), None)
+        } else {
+            let machine = of_one_node((&mut parts, has), &mut options, journal, tap(), &mut *host)?;
+            (machine, rules, parts.graph)
         };
         machine.sinks = sinks;
         machine.ends_after_captures =

@@ -108,12 +108,12 @@ impl<'t> Reader<'t> {
         if !self.takes('}') {
             return self.fail("`}`");
         }
-        if !is_group {
-            delimited(number, &inside, out)
-        } else {
+        if is_group {
             varint(number << 3 | 3, out);
             out.extend(inside);
             varint(number << 3 | 4, out);
+        } else {
+            delimited(number, &inside, out)
         }
         Ok(())
     }

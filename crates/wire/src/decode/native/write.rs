@@ -540,7 +540,7 @@ impl<'w, 'm> Writer<'w, 'm> {
             }
             // Long tags are rare, so they are searched by value.
             _ => {
-                let cases = tags.iter().map(|(tag, block)| (TagBytes::of(*tag).raw.into(), *block));
+                let cases = tags.iter().map(|(tag, block)| (TagBytes::of(*tag).raw, *block));
                 self.body.switch(raw, cases, otherwise);
                 return;
             }

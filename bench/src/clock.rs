@@ -1,14 +1,7 @@
 //! CPU time of the process, which does not depend on other processes.
 
-use std::time::Duration;
-
-use rustix::time::{ClockId, clock_gettime};
-
 /// User and system time of all threads so far.
-pub fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
+pub use tidemill_support::cpu::of_process as cpu_time;
 
 /// The CPU seconds of `work`, and its result.
 pub fn cpu_seconds<T>(work: impl FnOnce() -> T) -> (f64, T) {

@@ -1,9 +1,9 @@
 //! Captures: read whole and bit by bit they are the same; and their packets, which may be anything,
 //! pass an app that reads their headers, and are all counted.
 
+use crate::common;
 use tidemill_apps::capture::{CaptureReader, CaptureWriter, Ended, Format, Frame, Replay};
 use tidemill_packet::engine::{Engine, EngineKind, Options};
-use tidemill_packet::flow;
 use tidemill_support::trickle::Trickle;
 
 /// The packets of one pass through the engine.
@@ -73,16 +73,16 @@ fn assert_written_and_read(frames: &[Frame]) {
 }
 
 fn assert_counted(frames: &[Frame]) {
+    if frames.is_empty() {
+        return;
+    }
     let text = "app :: FlowExport { collector: \"192.0.2.9\", address: \"192.0.2.1\", flows: 16 }
         in :: Outside -> app.input
         app.export -> exported :: Sink
         app.output -> passed :: Sink";
-    let (types, mut sources) = (tidemill_apps::catalogue(), tidemill_diag::Sources::new());
-    let options = flow::Options::default();
-    let graph = flow::load_text("noise.flow", text, &options, &types, &mut sources).graph;
     let kind = EngineKind::Dispatch;
     let mut engine = Engine::new(Options { kind, ..Options::default() });
-    engine.configure(graph.expect("a graph")).expect("it starts");
+    engine.configure(common::graph_of(text)).expect("it starts");
     let mut packets = 0;
     for (now, frames) in (1..).zip(frames.chunks(PACKETS)) {
         for frame in frames {

@@ -30,7 +30,7 @@ use tidemill_stdx::sort;
 const NESTING_MAX: usize = 100;
 /// The maximal height of an expression's tree: a chain of operators is as high as it is long.
 const HEIGHT_MAX: usize = 400;
-/// Errors after which a file is given up; and the most warnings kept.
+/// Errors after which a file is given up; also the maximum of warnings kept.
 const DIAGNOSTICS_MAX: usize = 100;
 /// The help for a `?` without parentheses around its parts.
 const CONDITIONAL: &str = "write `(condition ? value : value)`";

@@ -41,7 +41,7 @@ const INCLUDES_MAX: usize = 10_000;
 const EXPANDED_MAX: usize = 1_000_000;
 /// Tokens of one program altogether.
 const TOKENS_MAX: usize = 20_000_000;
-/// Errors after which the preprocessor reads no further; and the most warnings kept.
+/// Errors after which the preprocessor reads no further; also the maximum of warnings kept.
 const DIAGNOSTICS_MAX: usize = 100;
 /// Bytes of one file; spans count in 32 bits.
 const FILE_BYTES_MAX: usize = 1 << 30;

@@ -78,11 +78,9 @@ impl Translator<'_, '_, '_> {
             depth,
             i64::from(DEPTH_MAX),
         );
-        let (direct, deferred) = (self.body.create_block(), self.body.create_block());
+        let (direct, deferred) = (self.body.create_block(), self.body.cold_block());
         let (returned, after) = (self.body.create_block(), self.body.create_block());
-        let waits = self.body.create_block();
-        self.body.set_cold_block(deferred);
-        self.body.set_cold_block(waits);
+        let waits = self.body.cold_block();
         let ty = self.unit.ir.functions[callee].result;
         let given = ty.map(|ty| self.body.append_block_param(after, machine(ty)));
         self.body.ins().brif(deep, deferred, &[], direct, &[]);

@@ -332,8 +332,7 @@ impl Translator<'_, '_, '_> {
         self.body.ins().brif(waiting, waits, &[], next, &[]);
 
         self.body.switch_to_block(waits);
-        let (room, full) = (self.body.create_block(), self.body.create_block());
-        self.body.set_cold_block(full);
+        let (room, full) = (self.body.create_block(), self.body.cold_block());
         let worker = self.worker;
         let tail = self.body.load_aligned(types::I64, worker, WORKER_READY_TAIL);
         let head = self.body.load_aligned(types::I64, worker, WORKER_READY_HEAD);

@@ -124,7 +124,7 @@ impl Translator<'_, '_, '_> {
             }
             LookupKey::Word(key) => key,
         };
-        let missing = self.outside();
+        let missing = self.body.cold_block();
         let found = if self.quick(shape, wanted).is_some() {
             let ways = Ways { missing, ..self.ways() };
             self.search(word, key, ways);

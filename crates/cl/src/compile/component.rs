@@ -128,8 +128,7 @@ impl Translator<'_, '_, '_> {
     /// Takes the monitor; without a call if it is free and its queue is empty.
     fn lock(&mut self, exclusive: bool) {
         let retry = self.retry();
-        let (slow, done) = (self.body.create_block(), self.body.create_block());
-        self.body.set_cold_block(slow);
+        let (slow, done) = (self.body.cold_block(), self.body.create_block());
         let lock = self.open(exclusive, slow);
         if !self.sections.is_edge(self.at) {
             self.enter(lock);
@@ -148,9 +147,8 @@ impl Translator<'_, '_, '_> {
     /// The same where what is locked begins with a condition, which has to hold, too.
     fn lock_when(&mut self, condition: FunctionId) {
         let retry = self.retry();
-        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let (slow, done) = (self.body.cold_block(), self.body.create_block());
         let holds = self.body.create_block();
-        self.body.set_cold_block(slow);
         self.open(true, slow);
         self.inline_condition(condition, holds, slow);
         self.body.switch_to_block(slow);
@@ -262,10 +260,9 @@ impl Translator<'_, '_, '_> {
     /// Releases the monitor; without a call if its queue is empty and no other process reads.
     /// Processes that await a condition may need no notification.
     fn unlock(&mut self) {
-        let (slow, done) = (self.body.create_block(), self.body.create_block());
+        let (slow, done) = (self.body.cold_block(), self.body.create_block());
         let (has_waiters, calm) = (self.body.create_block(), self.body.create_block());
         let alone = self.body.create_block();
-        self.body.set_cold_block(slow);
         let component = self.component;
         let is_edge = self.sections.is_edge(self.at);
         let stops = if is_edge {

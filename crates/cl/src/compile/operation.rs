@@ -93,8 +93,7 @@ impl Translator<'_, '_, '_> {
 
     /// A fault that the code itself finds, if `condition` is not 0.
     pub(super) fn fault_if(&mut self, condition: Value, reason: u32, detail: Option<Value>) {
-        let (next, cold) = (self.body.create_block(), self.body.create_block());
-        self.body.set_cold_block(cold);
+        let (next, cold) = (self.body.create_block(), self.body.cold_block());
         self.body.ins().brif(condition, cold, &[], next, &[]);
         self.body.switch_to_block(cold);
         self.fault(reason, detail);

@@ -304,8 +304,7 @@ impl Translator<'_, '_, '_> {
 
     /// One machine comparison finds a zero or a NaN; the slow path distinguishes them.
     fn fault_if_zero(&mut self, divisor: Value) {
-        let (next, cold) = (self.body.create_block(), self.body.create_block());
-        self.body.set_cold_block(cold);
+        let (next, cold) = (self.body.create_block(), self.body.cold_block());
         let zero = self.body.ins().f64const(0.0);
         let may_be = self.body.ins().fcmp(FloatCC::UnorderedOrEqual, divisor, zero);
         self.body.ins().brif(may_be, cold, &[], next, &[]);

@@ -43,7 +43,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn ways(&mut self) -> Ways {
         let (found, missing) = (self.body.create_block(), self.body.create_block());
         self.body.append_block_param(found, types::I64);
-        Ways { found, missing, unclear: self.outside() }
+        Ways { found, missing, unclear: self.body.cold_block() }
     }
 
     /// Searches the table of the collection that a word owns; a collection that does not exist is

@@ -54,8 +54,7 @@ impl<'u> Translator<'_, 'u, '_> {
         self.hold();
         let (status, outcome) = self.operate(name, arguments);
         debug_assert_eq!(outcome, Outcome::Blocks, "{name}");
-        let (next, waits) = (self.body.create_block(), self.body.create_block());
-        self.body.set_cold_block(waits);
+        let (next, waits) = (self.body.create_block(), self.body.cold_block());
         let status = status.unwrap_or(self.frame);
         self.body.ins().brif(status, waits, &[], next, &[]);
         self.body.switch_to_block(waits);
@@ -68,10 +67,8 @@ impl<'u> Translator<'_, 'u, '_> {
     pub(super) fn pauses(&mut self, name: &'static str, arguments: &[Value], retry: Block) {
         let (status, outcome) = self.operate(name, arguments);
         debug_assert_eq!(outcome, Outcome::Blocks, "{name}");
-        let (next, waits) = (self.body.create_block(), self.body.create_block());
-        let suspended = self.body.create_block();
-        self.body.set_cold_block(waits);
-        self.body.set_cold_block(suspended);
+        let (next, waits) = (self.body.create_block(), self.body.cold_block());
+        let suspended = self.body.cold_block();
         let status = status.unwrap_or(self.frame);
         self.body.ins().brif(status, waits, &[], next, &[]);
         self.body.switch_to_block(waits);
@@ -160,8 +157,7 @@ impl<'u> Translator<'_, 'u, '_> {
     /// A place in a loop where a process whose slice is over is suspended.
     pub(super) fn checkpoint(&mut self) {
         let Some(is_over) = self.slice_is_over() else { return };
-        let (next, cold) = (self.body.create_block(), self.body.create_block());
-        self.body.set_cold_block(cold);
+        let (next, cold) = (self.body.create_block(), self.body.cold_block());
         self.body.ins().brif(is_over, cold, &[], next, &[]);
         self.body.switch_to_block(cold);
         // Kept before the call, so that nothing of the loop has to outlive it.
@@ -170,7 +166,7 @@ impl<'u> Translator<'_, 'u, '_> {
         self.operate("pause", &[]);
         match self.short_rest() {
             Some(rest) => {
-                let resumed = self.outside();
+                let resumed = self.body.cold_block();
                 self.leave_suspended(reload, resumed);
                 self.body.switch_to_block(resumed);
                 self.repeat(rest);

@@ -482,14 +482,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
 
 /// A block of the code for each of the function.
 fn blocks_of(function: &Function, body: &mut Body) -> IdVec<BlockId, Block> {
-    let made = function.blocks.iter().map(|block| {
-        let made = body.create_block();
-        if block.is_rare {
-            body.set_cold_block(made);
-        }
-        made
-    });
-    made.collect()
+    let made = function.blocks.iter();
+    made.map(|block| if block.is_rare { body.cold_block() } else { body.create_block() }).collect()
 }
 
 /// Blocks that are only reached where a message has been found at the head, and begin by receiving

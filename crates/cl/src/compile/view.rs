@@ -41,7 +41,7 @@ impl Translator<'_, '_, '_> {
                 self.set(*to, address);
             }
             Instruction::ViewElement { to, array, view, extents, indices, .. } => {
-                let (view, outside) = (self.get(*view), self.outside());
+                let (view, outside) = (self.get(*view), self.body.cold_block());
                 let movable = aligned().with_readonly().with_can_move();
                 let address = self.element((view, movable), extents, indices, outside);
                 self.state_outside(*array, indices, outside);
@@ -62,7 +62,7 @@ impl Translator<'_, '_, '_> {
 
     fn array_element(&mut self, array: Place, indices: &[Register]) -> Value {
         let block = self.array_word(array);
-        let (there, outside) = (self.body.create_block(), self.outside());
+        let (there, outside) = (self.body.create_block(), self.body.cold_block());
         self.body.ins().brif(block, there, &[], outside, &[]);
         self.body.switch_to_block(there);
         let address = self.element((block, aligned()), &[], indices, outside);
@@ -146,11 +146,6 @@ impl Translator<'_, '_, '_> {
         let bytes = self.body.ins().ishl_imm_u(place, 3);
         let start = self.body.ins().iadd(block, bytes);
         self.body.ins().iadd_imm_s(start, i64::from(EXTENTS) + 8 * dimensions as i64)
-    }
-
-    /// A block for what seldom happens.
-    pub(super) fn outside(&mut self) -> Block {
-        self.body.cold_block()
     }
 
     /// Emits the block `outside`: the run-time raises the fault for the index that is out of range.

@@ -109,11 +109,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
     }
 
     fn new_block(&mut self) -> Block {
-        let block = self.body.create_block();
-        if self.is_rare {
-            self.body.set_cold_block(block);
-        }
-        block
+        if self.is_rare { self.body.cold_block() } else { self.body.create_block() }
     }
 
     fn block(&self, target: Target) -> Block {

@@ -53,11 +53,8 @@ impl Admission {
     pub fn admit(&self, number: u32, delete: bool) -> Result<(), Count> {
         let Some((table, _)) = &self.limits else { return Ok(()) };
         let arrival = table.get(number).ok_or(Count::UnknownRelation)?;
-        if if delete { arrival.deletes } else { arrival.inserts } {
-            Ok(())
-        } else {
-            Err(Count::NotExported)
-        }
+        let is_exported = if delete { arrival.deletes } else { arrival.inserts };
+        if is_exported { Ok(()) } else { Err(Count::NotExported) }
     }
 
     /// Whether a tuple that is taken is located at this node.

@@ -328,10 +328,9 @@ impl Writer<'_> {
             // It may have taken what waits for it to be pushed.
             self.ask_again(body, flags, step, app);
         }
-        let (ready, rare) = (body.create_block(), body.create_block());
+        let (ready, rare) = (body.create_block(), body.cold_block());
         let fine = body.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, status, POLL);
         body.ins().brif(fine, ready, &[], rare, &[]);
-        body.set_cold_block(rare);
         body.switch_to_block(rare);
         self.report_status(body, app, status);
         body.ins().jump(next, &[]);
@@ -371,10 +370,9 @@ impl Writer<'_> {
         }
         let status = self.enter(body, step, app);
         self.ask_again(body, flags, step, app);
-        let failed = body.create_block();
+        let failed = body.cold_block();
         let fine = body.ins().icmp_imm_u(IntCC::Equal, status, READY);
         body.ins().brif(fine, next, &[], failed, &[]);
-        body.set_cold_block(failed);
         body.switch_to_block(failed);
         let at = body.address(self.blueprint.frame);
         let number = body.ins().iconst(types::I32, app as i64);

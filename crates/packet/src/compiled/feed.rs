@@ -161,9 +161,8 @@ impl Writer<'_, '_, '_> {
         let [itself, start, length, data] = variables.map(|variable| self.body.use_var(variable));
         let on = self.body.create_block();
         if self.run.feed == Feed::Links {
-            let (ours, theirs) = (self.body.create_block(), self.body.create_block());
+            let (ours, theirs) = (self.body.create_block(), self.body.cold_block());
             let is_ours = self.is_ours(itself);
-            self.body.set_cold_block(theirs);
             self.body.ins().brif(is_ours, ours, &[], theirs, &[]);
             self.body.switch_to_block(theirs);
             let copy = self.body.call(self.imports.duplicate, &[itself])[0];
@@ -310,9 +309,8 @@ impl Writer<'_, '_, '_> {
             self.body.switch_to_block(block);
             let packet = self.body.use_var(self.buffer);
             if self.run.feed == Feed::Links {
-                let (ours, theirs) = (self.body.create_block(), self.body.create_block());
+                let (ours, theirs) = (self.body.create_block(), self.body.cold_block());
                 let is_ours = self.is_ours(packet);
-                self.body.set_cold_block(theirs);
                 self.body.ins().brif(is_ours, ours, &[], theirs, &[]);
                 self.body.switch_to_block(theirs);
                 self.body.call(self.imports.free, &[packet]);

@@ -462,10 +462,9 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     /// is one.
     fn note_oldest(&mut self, at: usize) {
         let Some(oldest) = self.sites[at].oldest else { return };
-        let (note, on) = (self.body.create_block(), self.body.create_block());
+        let (note, on) = (self.body.cold_block(), self.body.create_block());
         let known = self.body.use_var(oldest);
         let first = self.body.ins().icmp_imm_s(IntCC::Equal, known, -1);
-        self.body.set_cold_block(note);
         self.body.ins().brif(first, note, &[], on, &[]);
         self.body.switch_to_block(note);
         let packet = self.body.use_var(self.buffer);
@@ -633,10 +632,9 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     fn send(&mut self, out: usize, after: Block) {
         let Out { link, write, bytes, full, .. } = self.outs[out];
         let at = self.blueprint.links[link].ring;
-        let (room, none) = (self.body.create_block(), self.body.create_block());
+        let (room, none) = (self.body.create_block(), self.body.cold_block());
         let index = self.body.use_var(write);
         let is_full = self.body.ins().icmp(IntCC::Equal, index, full);
-        self.body.set_cold_block(none);
         self.body.ins().brif(is_full, none, &[], room, &[]);
         self.body.switch_to_block(none);
         let one = self.body.ins().iconst(types::I64, 1);

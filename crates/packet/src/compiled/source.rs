@@ -101,8 +101,7 @@ impl Writer<'_> {
         }
         body.ins().jump(on, &[]);
         body.switch_to_block(on);
-        let (more, done) = (body.create_block(), body.create_block());
-        body.set_cold_block(done);
+        let (more, done) = (body.create_block(), body.cold_block());
         body.ins().brif(after, more, &[], done, &[]);
         body.switch_to_block(done);
         self.rest(body, source.app, super::breath::DONE);

@@ -26,7 +26,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread::yield_now;
 
 #[derive(Default)]
-struct Inside {
+struct Access {
     /// The number of workers inside.
     inside: usize,
     /// A worker has exclusive access, or waits for the others to leave.
@@ -43,7 +43,7 @@ pub(crate) enum When {
 }
 
 pub(crate) struct Exclusive {
-    state: Mutex<Inside>,
+    state: Mutex<Access>,
     changed: Condvar,
     /// The number of workers that request or hold exclusive access, or have not yet continued after
     /// it. Workers check it between processes.
@@ -53,7 +53,7 @@ pub(crate) struct Exclusive {
 impl Default for Exclusive {
     fn default() -> Exclusive {
         Exclusive {
-            state: Mutex::new(Inside::default()),
+            state: Mutex::new(Access::default()),
             changed: Condvar::new(),
             wanted: AtomicUsize::new(0),
         }
@@ -62,11 +62,11 @@ impl Default for Exclusive {
 
 impl Exclusive {
     /// The state is whole at every unlock, so a panic elsewhere leaves it usable.
-    fn lock(&self) -> MutexGuard<'_, Inside> {
+    fn lock(&self) -> MutexGuard<'_, Access> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, Inside>) -> MutexGuard<'a, Inside> {
+    fn wait<'a>(&self, state: MutexGuard<'a, Access>) -> MutexGuard<'a, Access> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -9,11 +9,11 @@ pub struct Splitter {
     /// Bytes of the value that have been scanned.
     scanned: usize,
     depth: usize,
-    state: Inside,
+    state: Position,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Inside {
+enum Position {
     /// The value has not begun.
     #[default]
     Before,
@@ -32,31 +32,31 @@ impl Splitter {
         for (at, &byte) in bytes.iter().enumerate().skip(self.scanned) {
             let blank = matches!(byte, b' ' | b'\n' | b'\t' | b'\r');
             self.state = match self.state {
-                Inside::Before if blank => Inside::Before,
-                Inside::Word if blank => return self.end(at),
-                Inside::Word => Inside::Word,
-                Inside::AfterBackslash => Inside::InString,
-                Inside::InString => match byte {
+                Position::Before if blank => Position::Before,
+                Position::Word if blank => return self.end(at),
+                Position::Word => Position::Word,
+                Position::AfterBackslash => Position::InString,
+                Position::InString => match byte {
                     b'"' if self.depth == 0 => return self.end(at + 1),
-                    b'"' => Inside::Nested,
-                    b'\\' => Inside::AfterBackslash,
-                    _ => Inside::InString,
+                    b'"' => Position::Nested,
+                    b'\\' => Position::AfterBackslash,
+                    _ => Position::InString,
                 },
-                Inside::Before | Inside::Nested => match byte {
-                    b'"' => Inside::InString,
+                Position::Before | Position::Nested => match byte {
+                    b'"' => Position::InString,
                     b'{' | b'[' => {
                         self.depth += 1;
-                        Inside::Nested
+                        Position::Nested
                     }
                     b'}' | b']' => {
                         self.depth = self.depth.saturating_sub(1);
                         if self.depth == 0 {
                             return self.end(at + 1);
                         }
-                        Inside::Nested
+                        Position::Nested
                     }
-                    _ if self.depth == 0 => Inside::Word,
-                    _ => Inside::Nested,
+                    _ if self.depth == 0 => Position::Word,
+                    _ => Position::Nested,
                 },
             };
         }
@@ -66,7 +66,7 @@ impl Splitter {
 
     /// At the end of the stream: true if `bytes`, which are no complete value, are only blanks.
     pub fn is_blank(&self) -> bool {
-        self.state == Inside::Before
+        self.state == Position::Before
     }
 
     fn end(&mut self, length: usize) -> Option<usize> {

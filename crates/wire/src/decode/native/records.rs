@@ -223,7 +223,7 @@ impl Records<'_> {
             return writer.body.use_var(writer.bits);
         }
         let record = writer.body.use_var(writer.record);
-        writer.load(types::I64, record, (PRESENCE_OFFSET + 8 * word) as i32)
+        writer.body.load(types::I64, record, (PRESENCE_OFFSET + 8 * word) as i32)
     }
 
     fn set_bits(writer: &mut Writer<'_, '_>, word: u32, bits: Value) {
@@ -231,7 +231,7 @@ impl Records<'_> {
             return writer.body.def_var(writer.bits, bits);
         }
         let record = writer.body.use_var(writer.record);
-        writer.store(bits, record, (PRESENCE_OFFSET + 8 * word) as i32);
+        writer.body.store(bits, record, (PRESENCE_OFFSET + 8 * word) as i32);
     }
 
     fn is_set(writer: &mut Writer<'_, '_>, field: &FieldLayout) -> Value {
@@ -297,20 +297,20 @@ impl Records<'_> {
         let record = writer.body.use_var(writer.record);
         let list = writer.body.ins().iadd_imm_u(record, i64::from(field.offset));
         let there = Self::is_set(writer, field);
-        let (fresh, known) = (writer.cold(), writer.body.create_block());
+        let (fresh, known) = (writer.body.cold_block(), writer.body.create_block());
         writer.body.ins().brif(there, known, &[], fresh, &[]);
         writer.body.switch_to_block(fresh);
         let nowhere = writer.number(types::I64, ALIGN as i64);
         let none = writer.number(types::I64, 0);
-        writer.store(nowhere, list, start as i32);
-        writer.store(none, list, length as i32);
+        writer.body.store(nowhere, list, start as i32);
+        writer.body.store(none, list, length as i32);
         self.mark(writer, field);
         writer.body.ins().jump(known, &[]);
         writer.body.switch_to_block(known);
         let count = writer.body.ins().uload32(unaligned(), list, length as i32);
         let room = writer.body.ins().uload32(unaligned(), list, capacity as i32);
         let full = writer.body.ins().icmp(IntCC::Equal, count, room);
-        let (grow, fits) = (writer.cold(), writer.body.create_block());
+        let (grow, fits) = (writer.body.cold_block(), writer.body.create_block());
         writer.body.ins().brif(full, grow, &[], fits, &[]);
         writer.body.switch_to_block(grow);
         let context = writer.context;
@@ -319,7 +319,7 @@ impl Records<'_> {
         writer.stop_if(answer, place);
         writer.body.ins().jump(fits, &[]);
         writer.body.switch_to_block(fits);
-        let first = writer.load(types::I64, list, start as i32);
+        let first = writer.body.load(types::I64, list, start as i32);
         let offset = writer.body.ins().imul_imm_u(count, i64::from(bytes));
         let at = writer.body.ins().iadd(first, offset);
         store(writer, at);
@@ -337,9 +337,9 @@ impl Records<'_> {
         slow: FuncId,
     ) -> Value {
         let context = writer.context;
-        let arena = writer.load(types::I64, context, ARENA);
-        let next = writer.load(types::I64, arena, NEXT_OFFSET as i32);
-        let limit = writer.load(types::I64, arena, END_OFFSET as i32);
+        let arena = writer.body.load(types::I64, context, ARENA);
+        let next = writer.body.load(types::I64, arena, NEXT_OFFSET as i32);
+        let limit = writer.body.load(types::I64, arena, END_OFFSET as i32);
         let end = writer.body.ins().iadd(next, bytes);
         let needed = match spare {
             0 => end,
@@ -347,7 +347,7 @@ impl Records<'_> {
         };
         let over = writer.body.ins().icmp(IntCC::UnsignedGreaterThan, needed, limit);
         let (more, fits, done) =
-            (writer.cold(), writer.body.create_block(), writer.body.create_block());
+            (writer.body.cold_block(), writer.body.create_block(), writer.body.create_block());
         let taken = writer.body.append_block_param(done, types::I64);
         writer.body.ins().brif(over, more, &[], fits, &[]);
         writer.body.switch_to_block(more);
@@ -358,7 +358,7 @@ impl Records<'_> {
         writer.stop_if(none, place);
         writer.body.ins().jump(done, &[found.into()]);
         writer.body.switch_to_block(fits);
-        writer.store(end, arena, NEXT_OFFSET as i32);
+        writer.body.store(end, arena, NEXT_OFFSET as i32);
         writer.body.ins().jump(done, &[next.into()]);
         writer.body.switch_to_block(done);
         taken
@@ -376,7 +376,7 @@ impl Records<'_> {
         let record = Self::take(writer, place, bytes, 0, self.helpers.record);
         let zero = writer.number(types::I64, 0);
         for offset in (0..layout.header_bytes as i32).step_by(8) {
-            writer.store(zero, record, offset);
+            writer.body.store(zero, record, offset);
         }
         Some(record)
     }
@@ -393,8 +393,8 @@ impl Records<'_> {
         writer.body.ins().jump(head, &[zero.into()]);
         writer.body.switch_to_block(head);
         let (from, to) = (writer.body.ins().iadd(at, offset), writer.body.ins().iadd(copy, offset));
-        let piece = writer.load(types::I8X16, from, 0);
-        writer.store(piece, to, 0);
+        let piece = writer.body.load(types::I8X16, from, 0);
+        writer.body.store(piece, to, 0);
         let next = writer.body.ins().iadd_imm_u(offset, COPIED_BYTES);
         let more = writer.body.ins().icmp(IntCC::UnsignedLessThan, next, length);
         writer.body.ins().brif(more, head, &[next.into()], done, &[]);
@@ -426,7 +426,7 @@ impl Target for Records<'_> {
             Cell::Bool => {
                 writer.body.ins().istore8(unaligned(), value, to, offset);
             }
-            _ => writer.store(value, to, offset),
+            _ => writer.body.store(value, to, offset),
         };
         self.keep(writer, place, field, put);
     }
@@ -450,8 +450,8 @@ impl Target for Records<'_> {
         };
         // The length has 32 bits, and zeros the rest.
         let put = |writer: &mut Writer<'_, '_>, to: Value, offset: i32| {
-            writer.store(at, to, offset + start);
-            writer.store(length, to, offset + len);
+            writer.body.store(at, to, offset + start);
+            writer.body.store(length, to, offset + len);
         };
         self.keep(writer, place, self.layout(entry), put);
     }
@@ -475,8 +475,8 @@ impl Target for Records<'_> {
         writer.body.switch_to_block(fresh);
         let nowhere = writer.number(types::I64, ALIGN as i64);
         let none = writer.number(types::I64, 0);
-        writer.store(nowhere, list, start);
-        writer.store(none, list, len);
+        writer.body.store(nowhere, list, start);
+        writer.body.store(none, list, len);
         self.mark(writer, field);
         writer.body.ins().jump(known, &[]);
         writer.body.switch_to_block(known);
@@ -500,23 +500,23 @@ impl Target for Records<'_> {
             Shape::Map => self.new_record(writer, place, field),
             Shape::List => {
                 let record = self.new_record(writer, place, field)?;
-                self.append(writer, place, field, |writer, at| writer.store(record, at, 0));
+                self.append(writer, place, field, |writer, at| writer.body.store(record, at, 0));
                 Some(record)
             }
             Shape::Single => {
-                let (fresh, known) = (writer.body.create_block(), writer.cold());
+                let (fresh, known) = (writer.body.create_block(), writer.body.cold_block());
                 let done = writer.body.create_block();
                 let found = writer.body.append_block_param(done, types::I64);
                 let there = Self::is_set(writer, field);
                 writer.body.ins().brif(there, known, &[], fresh, &[]);
                 writer.body.switch_to_block(known);
                 let outer = writer.body.use_var(writer.record);
-                let record = writer.load(types::I64, outer, field.offset as i32);
+                let record = writer.body.load(types::I64, outer, field.offset as i32);
                 writer.body.ins().jump(done, &[record.into()]);
                 writer.body.switch_to_block(fresh);
                 let record = self.new_record(writer, place, field)?;
                 let outer = writer.body.use_var(writer.record);
-                writer.store(record, outer, field.offset as i32);
+                writer.body.store(record, outer, field.offset as i32);
                 self.mark(writer, field);
                 writer.body.ins().jump(done, &[record.into()]);
                 writer.body.switch_to_block(done);
@@ -531,7 +531,7 @@ impl Target for Records<'_> {
         }
         let context = writer.context;
         let top = writer.body.use_var(writer.top);
-        let outer = writer.load(types::I64, top, FRAME_RECORD - FRAME_BYTES as i32);
+        let outer = writer.body.load(types::I64, top, FRAME_RECORD - FRAME_BYTES as i32);
         let inner = writer.body.use_var(writer.record);
         let field = writer.number(types::I32, i64::from(entry.field.0));
         let helper = self.helpers.end_entry;

@@ -66,7 +66,7 @@ impl Writer<'_, '_> {
         let value = self.convert(entry, raw);
         if entry.action == Action::ClosedEnum {
             let known = self.body.create_block();
-            let unknown = self.cold();
+            let unknown = self.body.cold_block();
             self.if_named(entry, value, known, unknown);
             self.body.switch_to_block(unknown);
             self.give_up();
@@ -157,7 +157,7 @@ impl Writer<'_, '_> {
             Form::Four => (types::I32, 4),
         };
         let after = self.body.ins().iadd_imm_u(start, bytes);
-        let value = (need == Need::Value).then(|| self.load(ty, start, 0));
+        let value = (need == Need::Value).then(|| self.body.load(ty, start, 0));
         (value, after)
     }
 
@@ -177,7 +177,7 @@ impl Writer<'_, '_> {
         self.body.switch_to_block(two);
         let both = self.body.ins().uload16(types::I64, unaligned(), start, 0);
         // Out of the way of what follows.
-        let (two, long) = (self.body.create_block(), self.cold());
+        let (two, long) = (self.body.create_block(), self.body.cold_block());
         let more = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, both, 0x8000);
         self.body.ins().brif(more, long, &[], two, &[]);
         self.body.switch_to_block(two);
@@ -203,11 +203,11 @@ impl Writer<'_, '_> {
     /// Three to ten bytes: those of eight are packed in three steps, the last two are added. Nine
     /// and ten bytes are distinguished without a jump, which could not be predicted.
     fn long_varint(&mut self, start: Value, need: Need, done: tidemill_jit::build::Block) {
-        let word = self.load(types::I64, start, 0);
+        let word = self.body.load(types::I64, start, 0);
         let tops = self.number(types::I64, 0x8080_8080_8080_8080u64 as i64);
         let ends = self.body.ins().bnot(word);
         let ends = self.body.ins().band(ends, tops);
-        let (near, far) = (self.cold(), self.cold());
+        let (near, far) = (self.body.cold_block(), self.body.cold_block());
         self.body.ins().brif(ends, near, &[], far, &[]);
         self.body.switch_to_block(near);
         let bits = self.body.ins().ctz(ends);
@@ -301,7 +301,7 @@ impl Writer<'_, '_> {
         self.body.switch_to_block(some);
         // The bytes after the string are shifted out. Of an empty string nothing is shifted out,
         // so it takes the call if one of those bytes has a top bit.
-        let word = self.load(types::I64, at, 0);
+        let word = self.body.load(types::I64, at, 0);
         let bits = self.body.ins().ishl_imm_u(length, 3);
         let full = self.number(types::I64, 64);
         let others = self.body.ins().isub(full, bits);
@@ -313,9 +313,9 @@ impl Writer<'_, '_> {
         let long = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, length, 16);
         self.body.ins().brif(long, ask, &[], rest, &[]);
         self.body.switch_to_block(rest);
-        let first = self.load(types::I64, at, 0);
+        let first = self.body.load(types::I64, at, 0);
         let end = self.body.ins().iadd(at, length);
-        let last = self.load(types::I64, end, -8);
+        let last = self.body.load(types::I64, end, -8);
         let both = self.body.ins().bor(first, last);
         let found = self.body.ins().band(both, tops);
         self.body.ins().brif(found, ask, &[], done, &[]);
@@ -336,7 +336,7 @@ impl Writer<'_, '_> {
         let limit = self.limit();
         let length = self.body.ins().isub(limit, body);
         let top = self.body.use_var(self.top);
-        let room = self.load(types::I64, context, FRAMES_END);
+        let room = self.body.load(types::I64, context, FRAMES_END);
         // Deeper ones are left to the table decoder, which checks the limit.
         let depth = self.body.ins().isub(room, top);
         let depth = self.body.ins().udiv_imm_u(depth, FRAME_BYTES);

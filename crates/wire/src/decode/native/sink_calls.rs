@@ -59,7 +59,7 @@ impl SinkCalls {
         let signature = signature(CallConv::SystemV, &parameters, &[answer]);
         let signature: SigRef = writer.body.import_signature(signature);
         let context = writer.context;
-        let function = writer.load(types::I64, context, CALLS + offset);
+        let function = writer.body.load(types::I64, context, CALLS + offset);
         let mut values = vec![context, field];
         values.extend(arguments.iter().map(|(value, _)| *value));
         let call = writer.body.ins().call_indirect(signature, function, &values);

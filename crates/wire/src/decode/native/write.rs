@@ -204,31 +204,23 @@ impl<'w, 'm> Writer<'w, 'm> {
     /// Loads from the context what the code keeps in registers.
     fn load_registers(&mut self) {
         let context = self.context;
-        let pos = self.load(types::I64, context, POS);
+        let pos = self.body.load(types::I64, context, POS);
         self.body.def_var(self.pos, pos);
         if self.checks_required {
-            let seen = self.load(types::I64, context, SEEN);
+            let seen = self.body.load(types::I64, context, SEEN);
             self.body.def_var(self.seen, seen);
         }
         if self.target.fills_records() {
-            let record = self.load(types::I64, context, RECORD);
+            let record = self.body.load(types::I64, context, RECORD);
             self.go_to(record);
         }
-        let top = self.load(types::I64, context, TOP);
+        let top = self.body.load(types::I64, context, TOP);
         self.body.def_var(self.top, top);
-        let end = self.load(types::I64, context, END);
+        let end = self.body.load(types::I64, context, END);
         self.set_end(end);
     }
 
     // ---- small things
-
-    pub(super) fn load(&mut self, ty: Type, from: Value, offset: i32) -> Value {
-        self.body.load(ty, from, offset)
-    }
-
-    pub(super) fn store(&mut self, value: Value, to: Value, offset: i32) {
-        self.body.store(value, to, offset);
-    }
 
     pub(super) fn number(&mut self, ty: Type, value: i64) -> Value {
         self.body.ins().iconst(ty, value)
@@ -242,14 +234,9 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.use_var(self.limit)
     }
 
-    /// A new block that is hardly ever reached.
-    pub(super) fn cold(&mut self) -> Block {
-        self.body.cold_block()
-    }
-
     /// Continues only where `condition` is 0; else jumps to a cold block that `otherwise` writes.
     pub(super) fn unless(&mut self, condition: Value, otherwise: impl FnOnce(&mut Self)) {
-        let (bad, next) = (self.cold(), self.body.create_block());
+        let (bad, next) = (self.body.cold_block(), self.body.create_block());
         self.body.ins().brif(condition, bad, &[], next, &[]);
         self.body.switch_to_block(bad);
         otherwise(self);
@@ -260,7 +247,7 @@ impl<'w, 'm> Writer<'w, 'm> {
     fn set_end(&mut self, end: Value) {
         let context = self.context;
         self.body.def_var(self.end, end);
-        let safe = self.load(types::I64, context, SAFE);
+        let safe = self.body.load(types::I64, context, SAFE);
         let limit = self.body.ins().umin(end, safe);
         self.body.def_var(self.limit, limit);
     }
@@ -268,14 +255,14 @@ impl<'w, 'm> Writer<'w, 'm> {
     /// Fills that record from now on.
     fn go_to(&mut self, record: Value) {
         self.body.def_var(self.record, record);
-        let bits = self.load(types::I64, record, PRESENCE_OFFSET as i32);
+        let bits = self.body.load(types::I64, record, PRESENCE_OFFSET as i32);
         self.body.def_var(self.bits, bits);
     }
 
     /// Stores the presence bits of the record that are in a register.
     fn keep_bits(&mut self) {
         let (record, bits) = (self.body.use_var(self.record), self.body.use_var(self.bits));
-        self.store(bits, record, PRESENCE_OFFSET as i32);
+        self.body.store(bits, record, PRESENCE_OFFSET as i32);
     }
 
     // ---- exits
@@ -283,21 +270,21 @@ impl<'w, 'm> Writer<'w, 'm> {
     fn leave_in(&mut self, exit: Exit, node: Value) {
         let context = self.context;
         let node = self.body.ins().uextend(types::I64, node);
-        self.store(node, context, NODE);
+        self.body.store(node, context, NODE);
         let pos = self.pos();
-        self.store(pos, context, POS);
+        self.body.store(pos, context, POS);
         let end = self.body.use_var(self.end);
-        self.store(end, context, END);
+        self.body.store(end, context, END);
         let top = self.body.use_var(self.top);
-        self.store(top, context, TOP);
+        self.body.store(top, context, TOP);
         if self.checks_required {
             let seen = self.body.use_var(self.seen);
-            self.store(seen, context, SEEN);
+            self.body.store(seen, context, SEEN);
         }
         if self.target.fills_records() {
             self.keep_bits();
             let record = self.body.use_var(self.record);
-            self.store(record, context, RECORD);
+            self.body.store(record, context, RECORD);
         }
         let code = self.number(types::I32, i64::from(exit as u32));
         self.body.ins().return_(&[code]);
@@ -334,10 +321,10 @@ impl<'w, 'm> Writer<'w, 'm> {
     /// Sets the place in a list for the exit.
     fn point_into(&mut self, list: ListExit) {
         let context = self.context;
-        self.store(list.list, context, START);
-        self.store(list.end, context, LIST_END);
+        self.body.store(list.list, context, START);
+        self.body.store(list.end, context, LIST_END);
         let place = self.number(types::I64, i64::from(list.place));
-        self.store(place, context, ENTRY);
+        self.body.store(place, context, ENTRY);
         self.body.def_var(self.pos, list.at);
     }
 
@@ -356,10 +343,10 @@ impl<'w, 'm> Writer<'w, 'm> {
         let context = self.context;
         let pos = self.pos();
         let entry = self.number(types::I64, i64::from(place));
-        self.store(entry, context, ENTRY);
+        self.body.store(entry, context, ENTRY);
         match self.list {
             Some(list) => self.point_into(list),
-            None => self.store(pos, context, START),
+            None => self.body.store(pos, context, START),
         }
         self.leave(exit);
     }
@@ -431,13 +418,13 @@ impl<'w, 'm> Writer<'w, 'm> {
         match length {
             1 => self.body.ins().uload8(types::I32, unaligned(), at, 0),
             2 => self.body.ins().uload16(types::I32, unaligned(), at, 0),
-            4 => self.load(types::I32, at, 0),
+            4 => self.body.load(types::I32, at, 0),
             3 => {
-                let raw = self.load(types::I32, at, 0);
+                let raw = self.body.load(types::I32, at, 0);
                 self.body.ins().band_imm_u(raw, 0xff_ffff)
             }
             _ => {
-                let raw = self.load(types::I64, at, 0);
+                let raw = self.body.load(types::I64, at, 0);
                 self.body.ins().band_imm_u(raw, 0xff_ffff_ffff)
             }
         }
@@ -460,7 +447,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         if node.end_tag != 0 {
             tags.push((node.end_tag, blocks.end_group));
         }
-        let leave = self.cold();
+        let leave = self.body.cold_block();
         let longest = tags.iter().map(|(tag, _)| TagBytes::of(*tag).length).max().unwrap_or(1);
         for length in 1..=longest {
             let of_length: Vec<_> =
@@ -650,26 +637,26 @@ impl<'w, 'm> Writer<'w, 'm> {
     fn push_frame(&mut self, place: u32, entry: &Entry, end: Option<Value>) {
         let context = self.context;
         let top = self.body.use_var(self.top);
-        let room = self.load(types::I64, context, FRAMES_END);
+        let room = self.body.load(types::I64, context, FRAMES_END);
         let full = self.body.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, top, room);
         self.leave_if(full);
         let record = self.target.start_sub(self, place, entry);
         self.seen(entry);
         // Frames have places, which the walk reads.
-        let base = self.load(types::I64, context, BASE);
+        let base = self.body.load(types::I64, context, BASE);
         let start = self.pos();
         let start = self.body.ins().isub(start, base);
         let end = end.map_or(start, |end| self.body.ins().isub(end, base));
         let seen = self.seen_so_far();
         let place = self.number(types::I32, i64::from(place));
-        self.store(end, top, FRAME_END);
-        self.store(start, top, FRAME_START);
-        self.store(seen, top, FRAME_SEEN);
-        self.store(place, top, FRAME_ENTRY);
+        self.body.store(end, top, FRAME_END);
+        self.body.store(start, top, FRAME_START);
+        self.body.store(seen, top, FRAME_SEEN);
+        self.body.store(place, top, FRAME_ENTRY);
         if let Some(record) = record {
             self.keep_bits();
             let outside = self.body.use_var(self.record);
-            self.store(outside, top, FRAME_RECORD);
+            self.body.store(outside, top, FRAME_RECORD);
             self.go_to(record);
         }
         let top = self.body.ins().iadd_imm_u(top, FRAME_BYTES);
@@ -744,8 +731,8 @@ impl<'w, 'm> Writer<'w, 'm> {
             return;
         }
         let top = self.body.use_var(self.top);
-        let entry = self.load(types::I32, top, FRAME_ENTRY - FRAME_BYTES as i32);
-        let leave = self.cold();
+        let entry = self.body.load(types::I32, top, FRAME_ENTRY - FRAME_BYTES as i32);
+        let leave = self.body.cold_block();
         let blocks = &self.blocks_of_entry;
         let cases = known.into_iter().map(|parent| (u64::from(parent), blocks[&parent].back));
         self.body.switch(entry, cases, leave);
@@ -758,7 +745,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         let context = self.context;
         if !entry.leads() {
             self.leave(Exit::AtField);
-            let never = self.cold();
+            let never = self.body.cold_block();
             self.body.switch_to_block(never);
             return;
         }
@@ -773,16 +760,16 @@ impl<'w, 'm> Writer<'w, 'm> {
         let frame = self.body.ins().iadd_imm_s(top, -FRAME_BYTES);
         self.body.def_var(self.top, frame);
         if self.target.fills_records() {
-            let record = self.load(types::I64, frame, FRAME_RECORD);
+            let record = self.body.load(types::I64, frame, FRAME_RECORD);
             self.go_to(record);
         }
         if self.tables.node(self.node).required > 0 {
-            let seen = self.load(types::I64, frame, FRAME_SEEN);
+            let seen = self.body.load(types::I64, frame, FRAME_SEEN);
             self.body.def_var(self.seen, seen);
         }
         if entry.action == Action::Message {
-            let end = self.load(types::I64, frame, FRAME_END);
-            let base = self.load(types::I64, context, BASE);
+            let end = self.body.load(types::I64, frame, FRAME_END);
+            let base = self.body.load(types::I64, context, BASE);
             let end = self.body.ins().iadd(base, end);
             self.set_end(end);
         } else {

@@ -2,6 +2,7 @@
 
 use crate::layout::{ENTRY_BYTES, Header, Shape, WORD_BYTES, encode_name, live_name};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::array;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -103,8 +104,16 @@ impl Chunk {
 
     /// The name of a slot that is in use.
     pub(crate) fn name(&self, slot: usize) -> Option<String> {
-        let words = self.entry(slot).iter().map(|word| word.load(Ordering::Relaxed));
-        live_name(&words.collect::<Vec<u64>>())
+        let entry = self.entry(slot);
+        let words: [u64; ENTRY_BYTES / WORD_BYTES] =
+            array::from_fn(|at| entry[at].load(Ordering::Relaxed));
+        live_name(&words)
+    }
+
+    /// The value of a counter.
+    pub(crate) fn count(&self, slot: usize) -> u64 {
+        // Relaxed: counters are independent of each other.
+        u64::from_le(self.data(slot)[0].load(Ordering::Relaxed))
     }
 
     /// Gives a free slot a name, and zeroes its data.

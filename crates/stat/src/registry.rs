@@ -4,11 +4,12 @@ use crate::chunk::Chunk;
 use crate::counter::Counter;
 use crate::decode::Decoder;
 use crate::histogram::Histogram;
-use crate::layout::Shape;
+use crate::layout::{Shape, SlotKind};
 use crate::log::RingLog;
 use crate::place::{self, PlaceError};
 use crate::slots::{SlotTable, TableState};
 use crate::snapshot::Snapshot;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -155,6 +156,26 @@ impl Registry {
             *snapshot.counters.entry(name).or_default() += count;
         }
         snapshot
+    }
+
+    /// The current values of the counters whose names begin with `prefix`.
+    pub fn counters(&self, prefix: &str) -> BTreeMap<String, u64> {
+        // Slots are claimed and released under this lock.
+        let state = self.0.state();
+        let matches = |name: &String| name.starts_with(prefix);
+        let kept = state.kept.iter().filter(|(name, _)| matches(name));
+        let mut counters: BTreeMap<String, u64> =
+            kept.map(|(name, &count)| (name.clone(), count)).collect();
+        let chunks = state.chunks.iter().map(|slots| &slots.chunk);
+        for chunk in chunks.filter(|chunk| chunk.shape().kind == SlotKind::Counters) {
+            for slot in 0..chunk.shape().slots {
+                if let Some(name) = chunk.name(slot).filter(matches) {
+                    let sum = counters.entry(name).or_default();
+                    *sum = sum.wrapping_add(chunk.count(slot));
+                }
+            }
+        }
+        counters
     }
 
     /// Keeps all that exists now as it is, until the result is dropped: of what its owners drop

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most files of one kind in the folder of a process; further slots are in memory.
@@ -126,9 +126,7 @@ impl TableState {
             && let Some(prefix) = self.keeps
             && let Some(name) = chunk.name(index).filter(|name| name.starts_with(prefix))
         {
-            // Relaxed: its only writer drops it.
-            let count = u64::from_le(chunk.data(index)[0].load(Ordering::Relaxed));
-            *self.kept.entry(name).or_default() += count;
+            *self.kept.entry(name).or_default() += chunk.count(index);
         }
         chunk.retire(index);
         let same = |slots: &ChunkSlots| Arc::ptr_eq(&slots.chunk, chunk);

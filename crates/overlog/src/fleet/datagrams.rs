@@ -27,7 +27,7 @@ pub(super) fn watch_datagrams<W: World>(
 /// Reads what has arrived for a node.
 fn receive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let now_ns = events.now().0;
-    let mut buffer = std::mem::take(&mut world.fleet().buffer);
+    let mut buffer = world.fleet().take_buffer();
     let mut from = String::new();
     let mut count = 0;
     for _ in 0..RECEIVE_BATCH {
@@ -43,7 +43,7 @@ fn receive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
         }
         count += alive.take_in(&from, &buffer[..length], now_ns);
     }
-    world.fleet().buffer = buffer;
+    world.fleet().give_back(buffer);
     turns::schedule(world, events, id, life, count);
     post(world, events, id, life);
 }

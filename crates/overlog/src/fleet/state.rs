@@ -27,6 +27,9 @@ pub struct NodeId(pub u32);
 /// Events that may wait in one node's inbox; more are dropped and counted.
 pub const INBOX_MAX: usize = 1 << 16;
 
+/// Room for the bytes of a datagram, or of a read from a connection.
+const RECEIVED_BYTES_MAX: usize = 1 << 16;
+
 /// One started node and what it holds of the loop.
 pub(super) struct Slot {
     pub(super) identity: Identity,
@@ -114,7 +117,8 @@ pub struct Fleet {
     pub(super) looked_at: Option<Time>,
     /// The costs of rules at nodes that have ended.
     pub(super) ended: Profile,
-    pub(super) buffer: Vec<u8>,
+    /// Room for received bytes, made when some come first.
+    buffer: Vec<u8>,
 }
 
 /// A tuple that every node it is located at gets when it starts.
@@ -155,8 +159,19 @@ impl Fleet {
             clock: None,
             looked_at: None,
             ended: Profile::default(),
-            buffer: vec![0; 1 << 16],
+            buffer: Vec::new(),
         }
+    }
+
+    /// Takes the room for received bytes; to be given back.
+    pub(super) fn take_buffer(&mut self) -> Vec<u8> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.resize(RECEIVED_BYTES_MAX, 0);
+        buffer
+    }
+
+    pub(super) fn give_back(&mut self, buffer: Vec<u8>) {
+        self.buffer = buffer;
     }
 
     /// Adds a tuple that nodes get when they start, after the facts.

@@ -162,7 +162,7 @@ fn rest<W: World>(events: &mut Loop<W>, port: WatchId) {
 
 /// Reads what has come over a connection.
 fn read<W: World>(world: &mut W, events: &mut Loop<W>, whose: Whose, id: ConnectionId) {
-    let mut buffer = std::mem::take(&mut world.fleet().buffer);
+    let mut buffer = world.fleet().take_buffer();
     let mut count = 0;
     let mut after = After::More;
     for _ in 0..READ_BATCH {
@@ -172,7 +172,7 @@ fn read<W: World>(world: &mut W, events: &mut Loop<W>, whose: Whose, id: Connect
             break;
         }
     }
-    world.fleet().buffer = buffer;
+    world.fleet().give_back(buffer);
     match after {
         After::More | After::Quiet => {}
         After::Closed => {

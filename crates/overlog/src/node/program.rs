@@ -1,6 +1,6 @@
 //! A program as nodes run it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tidemill_relation::native;
 use tidemill_relation::plan::{Plan, RelationId};
@@ -35,7 +35,7 @@ pub struct Program {
     /// By relation: its event tuples are shown beyond strands and stages: to observers, the check
     /// for violations, histories, the world outside the fleet.
     pub(super) shown: Vec<bool>,
-    post: Arc<Post>,
+    post: OnceLock<Arc<Post>>,
     pub(super) registry: Arc<Registry>,
     pub(super) compilation: Arc<Compilation>,
     /// The source of ids for the tuples that observers get, if executions are observed.
@@ -64,7 +64,18 @@ impl Program {
         compiled: Compiled,
         registry: Arc<Registry>,
     ) -> Result<Program, SchemaError> {
-        let post = Arc::new(Post::new(&compiled)?);
+        let post = Post::new(&compiled)?;
+        let schema = post.schema();
+        say!(Debug, "plan", "{} relations travel, as {:016x}", schema.len(), schema.program());
+        Ok(Program::prepared(compiled, registry, Arc::new(post).into()))
+    }
+
+    /// A program without relations. Its messages are made when a node needs them.
+    pub fn idle() -> Program {
+        Program::prepared(Compiled::default(), Arc::default(), OnceLock::new())
+    }
+
+    fn prepared(compiled: Compiled, registry: Arc<Registry>, post: OnceLock<Arc<Post>>) -> Program {
         let plan = &compiled.plan;
         let dispatch = Dispatch::new(&compiled);
         let watches = compiled.watches.iter().map(|watch| (watch.relation, watch.stages));
@@ -88,14 +99,12 @@ impl Program {
             "plan",
             "{relations} relations, {rules} rules, {strands} strands, {strata} strata"
         );
-        let schema = post.schema();
-        say!(Debug, "plan", "{} relations travel, as {:016x}", schema.len(), schema.program());
         let crossing = vec![false; compiled.plan.relations.len()];
         let mut shown = vec![watching.any; compiled.plan.relations.len()];
         let ends = watching.violation.into_iter().chain(watching.history);
         ends.for_each(|relation| shown[relation.index()] = true);
         let compilation = Arc::new(Compilation::new(&compiled.plan));
-        Ok(Program {
+        Program {
             compiled,
             dispatch,
             watching,
@@ -106,7 +115,7 @@ impl Program {
             registry,
             compilation,
             explained: None,
-        })
+        }
     }
 
     /// Compiles its strands now, before any has run.
@@ -174,7 +183,10 @@ impl Program {
 
     /// The messages in which its tuples travel.
     pub fn post(&self) -> &Arc<Post> {
-        &self.post
+        self.post.get_or_init(|| {
+            let post = Post::new(&self.compiled);
+            Arc::new(post.expect("a program without relations has no names that collide"))
+        })
     }
 
     /// The operators of its stages, and the message types that its rules know.

@@ -4,6 +4,7 @@
 //! touches and remembers in which generation it found them; it commits if all are still in that,
 //! and fails with EAGAIN if another was faster.
 
+use tidemill_stdx::keyed::Map;
 use tidemill_stdx::ordered::{OrderedMap, OrderedSet};
 
 use super::wire::{ABSOLUTE_PATH_MAX, Errno, RELATIVE_PATH_MAX};
@@ -132,7 +133,8 @@ impl Transaction {
 
 /// All nodes.
 pub(super) struct Tree {
-    nodes: OrderedMap<Path, Node>,
+    /// Keyed, as clients choose paths; never iterated. A write looks up five nodes.
+    nodes: Map<Path, Node>,
     generation: u64,
 }
 
@@ -192,7 +194,7 @@ fn split(path: &[u8]) -> Option<(&[u8], &[u8])> {
 
 impl Tree {
     pub(super) fn new() -> Tree {
-        let mut tree = Tree { nodes: OrderedMap::new(), generation: 1 };
+        let mut tree = Tree { nodes: Map::default(), generation: 1 };
         for path in [&b"/"[..], INTRODUCE_DOMAIN, RELEASE_DOMAIN] {
             let permissions = vec![Permission { letter: b'n', domain: 0 }];
             let children = OrderedSet::new();

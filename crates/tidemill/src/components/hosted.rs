@@ -174,7 +174,7 @@ impl Hosted {
         let engine = components::engine(program, &mut options, seeds, outputs)?;
         let secret = host.hash_secret().map_err(Error::no_random)?;
         let has = Has { components: true, entry: border.is_none(), ..Has::default() };
-        let machine = Machine::new(engine, silent_journal(), Registry::in_memory(), has)?;
+        let machine = Machine::new(engine, silent_journal(), Registry::in_memory(), has);
         let mut hosted = Hosted { machine, lp: Loop::new(host), reported, has_begun: false };
         let Node { systems, borders, runner, .. } = &mut *hosted.machine.node;
         systems.lead_to_ports();

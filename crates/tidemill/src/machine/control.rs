@@ -31,7 +31,7 @@ impl Controlled for Machine {
     }
 
     fn snapshot(&mut self) -> Snapshot {
-        let counters = self.registry.snapshot().counters.into_iter().collect();
+        let counters = self.registry.counters("").into_iter().collect();
         let tree = if self.has.components { self.tree() } else { String::new() };
         Snapshot { counters, tree }
     }

@@ -55,7 +55,7 @@ impl Machine {
         lost.iter().for_each(|problem| self.note(problem));
         report.problems.extend(lost);
         self.meters.update(&self.fleet, events.stats());
-        let counters = self.registry.snapshot().counters;
+        let counters = self.registry.counters("border/");
         if let Some(packets) = &mut report.packets {
             for app in self.flow_apps() {
                 packets.add(app, borders::flows::of_app(app, &counters));

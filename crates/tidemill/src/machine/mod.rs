@@ -67,7 +67,6 @@ use std::sync::Arc;
 use tidemill_overlog::fleet::{Fleet, NodeId};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::Program as Rules;
-use tidemill_overlog::program::Compiled;
 use tidemill_proc::Runner;
 use tidemill_stat::Registry;
 
@@ -75,7 +74,6 @@ use crate::borders::sinks::Sinks;
 use crate::components::system::Systems;
 use crate::console::Console;
 use crate::control::Server;
-use crate::error::Error;
 use crate::journal::{Journal, SharedJournal};
 use crate::keys::KeyWatch;
 use crate::meters::Meters;
@@ -140,17 +138,14 @@ pub(crate) struct Machine {
 
 impl Machine {
     /// A machine whose engines are idle except for components.
-    ///
-    /// # Errors
-    /// None that a program could cause.
     pub(crate) fn new(
         (runner, systems): (Runner, Systems),
         journal: SharedJournal,
         registry: Registry,
         has: Has,
-    ) -> Result<Machine, Error> {
-        let idle = Arc::new(Rules::new(Compiled::default()).map_err(Error::start)?);
-        Ok(Machine {
+    ) -> Machine {
+        let idle = Arc::new(Rules::idle());
+        Machine {
             fleet: Fleet::new(idle, Fabric::Udp, 0, Box::new(journal.clone())),
             node: Box::new(Node::new(NodeId(0), runner, systems)),
             others: Others::none(),
@@ -173,7 +168,7 @@ impl Machine {
             has,
             is_ending: false,
             ends_after_captures: false,
-        })
+        }
     }
 
     /// Whether a node lives, here or in another part of a simulation.

@@ -63,7 +63,7 @@ pub(crate) fn open(
         fleet.interrupt_by(stop.clone());
     }
     let registry = machine.registry.clone();
-    fleet.show(Shown::new(move || registry.snapshot().counters.into_iter().collect()));
+    fleet.show(Shown::new(move || registry.counters("").into_iter().collect()));
     machine.fleet = fleet;
     let (count, address) = match &options.listen {
         Listen::Address(address) => (1, address.as_str()),

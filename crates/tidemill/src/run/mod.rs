@@ -45,7 +45,6 @@ use std::time::Duration;
 
 use tidemill_event::{Host, Loop, Os, Outcome, Sim};
 use tidemill_overlog::node::Program as Rules;
-use tidemill_overlog::program::Compiled as OfRules;
 use tidemill_packet::engine::CaptureTime;
 use tidemill_packet::graph::Graph;
 use tidemill_proc::arm;
@@ -161,10 +160,9 @@ impl Prepared {
         let (mut machine, rules, graph) = if are_several {
             refuse_shared_devices(&parts)?;
             let engine = components::idle(&mut *host)?;
-            let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
+            let mut machine = Machine::new(engine, journal, options.registry.clone(), has);
             machine.maker = Some(Rc::new(maker(parts, &mut options, tap, captures)));
-            let idle = || Rules::new(OfRules::default());
-            (machine, Some(rules.map_or_else(idle, Ok).map_err(Error::program)?), None)
+            (machine, Some(rules.unwrap_or_else(Rules::idle)), None)
         } else {
             let machine = of_one_node((&mut parts, has), &mut options, journal, tap(), &mut *host)?;
             (machine, rules, parts.graph)
@@ -220,7 +218,7 @@ fn of_one_node(
     let outputs = Outputs::of(output::sink(None, output), &journal, String::new());
     let seeds = Seeds::of(options.seed, host)?;
     let engine = components::engine(program, &mut options.components, seeds, outputs)?;
-    let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
+    let mut machine = Machine::new(engine, journal, options.registry.clone(), has);
     let (graph, registry) = (parts.graph.as_ref(), &machine.registry);
     machine.node.join(&parts.borders, graph, registry, host)?;
     Ok(machine)

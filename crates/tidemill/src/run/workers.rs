@@ -266,7 +266,7 @@ fn open(
     let journal = SharedJournal::new(Journal::new(console));
     let engine = components::idle(events.host())?;
     let has = Has { nodes: true, ..Has::default() };
-    let mut machine = Machine::new(engine, journal, common.registry.clone(), has)?;
+    let mut machine = Machine::new(engine, journal, common.registry.clone(), has);
     machine.meters = Meters::new(common.registry.clone(), share.me);
     let server = Server::new(&common.registry, common.options.token.clone());
     machine.control = Some(server.numbered_from(u64::from(share.me) * ASKERS));

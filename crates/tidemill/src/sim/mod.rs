@@ -55,7 +55,7 @@ use std::sync::{Arc, PoisonError};
 
 use tidemill_diag::{Diagnostic, Sources};
 use tidemill_overlog::node::{Identity, Program as Rules, Stages};
-use tidemill_overlog::program::{Compiled as OfRules, Watch};
+use tidemill_overlog::program::Watch;
 use tidemill_relation::plan::RelationId;
 use tidemill_wire::SchemaError;
 
@@ -127,8 +127,7 @@ impl Simulation {
         let live = compiled.parts.graph.as_ref().and_then(run::live_capture);
         live.map_or(Ok(()), |why| Err(Error::Options(why)))?;
         let has = compiled.has();
-        let idle = || Rules::new(OfRules::default());
-        let mut rules = compiled.rules.map_or_else(idle, Ok).map_err(Error::program)?;
+        let mut rules = compiled.rules.unwrap_or_else(Rules::idle);
         rules.refuse_pipes();
         let properties = properties(&mut rules, options.components == Engine::Interpreter);
         let properties = properties.map_err(Error::program)?;

@@ -160,7 +160,7 @@ impl Setup {
         }
         let journal = SharedJournal::new(journal);
         let engine = components::idle(events.host())?;
-        let mut machine = Machine::new(engine, journal.clone(), Registry::keeping("border/"), has)?;
+        let mut machine = Machine::new(engine, journal.clone(), Registry::keeping("border/"), has);
         let stop = options.stop.clone().unwrap_or_default();
         events.stop_when(stop.clone());
         machine.fleet = fleet(rules, &mut options, &stop, Box::new(journal));

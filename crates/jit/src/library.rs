@@ -1,6 +1,7 @@
 //! The functions that compiled code calls where the machine has no instruction.
 
 use cranelift_codegen::ir::LibCall;
+use tidemill_stdx::copy::copy;
 
 extern "C" fn ceil_f32(x: f32) -> f32 {
     x.ceil()
@@ -33,6 +34,14 @@ extern "C" fn fma_f64(x: f64, y: f64, z: f64) -> f64 {
     x.mul_add(y, z)
 }
 
+/// # Safety
+/// As for [`copy`].
+unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, bytes: usize) -> *mut u8 {
+    // SAFETY: the caller guarantees what `copy` needs.
+    unsafe { copy(to, from, bytes) };
+    to
+}
+
 /// The address of the function; `None` for those that our settings never use.
 pub(crate) fn address(call: LibCall) -> Option<usize> {
     let function = match call {
@@ -46,7 +55,7 @@ pub(crate) fn address(call: LibCall) -> Option<usize> {
         LibCall::NearestF64 => nearest_f64 as *const (),
         LibCall::FmaF32 => fma_f32 as *const (),
         LibCall::FmaF64 => fma_f64 as *const (),
-        LibCall::Memcpy => libc::memcpy as *const (),
+        LibCall::Memcpy => memcpy as *const (),
         LibCall::Memset => libc::memset as *const (),
         LibCall::Memmove => libc::memmove as *const (),
         LibCall::Memcmp => libc::memcmp as *const (),

@@ -4,6 +4,7 @@
 
 pub mod cache;
 pub mod calendar;
+pub mod copy;
 pub mod decimal;
 pub mod frozen;
 pub mod hash;

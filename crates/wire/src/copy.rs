@@ -1,5 +1,7 @@
 //! Copies of short runs of bytes without a call.
 
+use tidemill_stdx::copy::copy;
+
 /// Copies bytes; short runs without a call, as two blocks of a fixed length that may overlap.
 ///
 /// # Safety
@@ -17,7 +19,7 @@ pub(crate) unsafe fn copy_few(to: *mut u8, bytes: &[u8]) {
             4..8 => copy_pair::<4>(to, bytes),
             8..16 => copy_pair::<8>(to, bytes),
             16..=32 => copy_pair::<16>(to, bytes),
-            _ => to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()),
+            _ => copy(to, bytes.as_ptr(), bytes.len()),
         }
     }
 }

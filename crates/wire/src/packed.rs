@@ -22,6 +22,8 @@ mod processor;
 use processor::Avx2;
 use processor::{Portable, Processor};
 
+use tidemill_stdx::copy;
+
 use crate::schema::{FieldType, Scalar};
 use crate::varint::{BYTES_MAX, unzigzag};
 
@@ -93,8 +95,8 @@ impl Numbers {
         // SAFETY: the caller guarantees room for all cells, here and in each arm.
         unsafe {
             match self {
-                Numbers::Fixed64 => copy::<8>(bytes, to),
-                Numbers::Fixed32 => copy::<4>(bytes, to),
+                Numbers::Fixed64 => fixed::<8>(bytes, to),
+                Numbers::Fixed32 => fixed::<4>(bytes, to),
                 Numbers::Bool => varints::<Bool>(bytes, to.cast()),
                 Numbers::Low32 => varints::<Low32>(bytes, to.cast()),
                 Numbers::Zigzag32 => varints::<Zigzag32>(bytes, to.cast()),
@@ -110,12 +112,12 @@ impl Numbers {
 /// # Safety
 /// There is room for them from `to` on.
 #[inline]
-unsafe fn copy<const WIDTH: usize>(bytes: &[u8], to: *mut u8) -> (usize, usize) {
+unsafe fn fixed<const WIDTH: usize>(bytes: &[u8], to: *mut u8) -> (usize, usize) {
     let (numbers, _) = bytes.as_chunks::<WIDTH>();
     if cfg!(target_endian = "little") {
         // SAFETY: the caller guarantees the room, which is new to the list and so does not overlap
         // `bytes`.
-        unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), numbers.len() * WIDTH) };
+        unsafe { copy::copy(to, bytes.as_ptr(), numbers.len() * WIDTH) };
     } else {
         for (index, number) in numbers.iter().enumerate() {
             let mut number = *number;

@@ -12,6 +12,8 @@
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
+use tidemill_stdx::copy::copy;
+
 /// The alignment of allocations in an arena, in bytes.
 pub const ALIGN: usize = 8;
 
@@ -166,7 +168,7 @@ impl Arena {
     pub fn copy(&mut self, bytes: &[u8]) -> Option<NonNull<u8>> {
         let place = self.alloc(bytes.len())?;
         // SAFETY: just allocated with that length, so it overlaps nothing.
-        unsafe { place.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
+        unsafe { copy(place.as_ptr(), bytes.as_ptr(), bytes.len()) };
         Some(place)
     }
 

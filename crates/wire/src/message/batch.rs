@@ -19,6 +19,8 @@ use std::hint::select_unpredictable;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
+use tidemill_stdx::copy::copy;
+
 use super::arena::{Arena, Fresh, SPARE_BYTES};
 use super::build::{Builder, Copies, Frame};
 use super::chance::Chance;
@@ -487,7 +489,7 @@ impl<T: Copy> Tail<'_, T> {
             unsafe { to.cast::<Piece>().write_unaligned(from.cast::<Piece>().read_unaligned()) };
         } else {
             // SAFETY: the caller guarantees `count` values to read, and the vector has room.
-            unsafe { to.copy_from_nonoverlapping(from, count) };
+            unsafe { copy(to.cast(), from.cast(), count * size_of::<T>()) };
         }
         self.len += count;
     }

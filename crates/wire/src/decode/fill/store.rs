@@ -1,5 +1,7 @@
 //! Stores of values into a record: the slot of the field, and its presence bit.
 
+use tidemill_stdx::copy;
+
 use super::plan::{Op, Step};
 use crate::message::Arena;
 use crate::message::layout::Shape;
@@ -134,7 +136,7 @@ pub(super) unsafe fn put_packed(
 /// With `room`, [`COPIED_BYTES`] more can be read after it.
 #[inline(always)]
 pub(super) unsafe fn copied(arena: &mut Arena, text: &[u8], room: bool) -> Option<*const u8> {
-    let copy = arena.alloc(text.len())?;
+    let place = arena.alloc(text.len())?;
     if room && text.len() <= 4 * COPIED_BYTES {
         let mut at = 0;
         while at < text.len() {
@@ -142,13 +144,13 @@ pub(super) unsafe fn copied(arena: &mut Arena, text: &[u8], room: bool) -> Optio
             // bytes behind each chunk, and what lies behind the copy is not given away yet.
             unsafe {
                 let piece = text.as_ptr().add(at).cast::<[u8; COPIED_BYTES]>().read_unaligned();
-                copy.add(at).cast::<[u8; COPIED_BYTES]>().write_unaligned(piece);
+                place.add(at).cast::<[u8; COPIED_BYTES]>().write_unaligned(piece);
             }
             at += COPIED_BYTES;
         }
     } else {
         // SAFETY: just allocated with that length, so it overlaps nothing.
-        unsafe { copy.as_ptr().copy_from_nonoverlapping(text.as_ptr(), text.len()) };
+        unsafe { copy::copy(place.as_ptr(), text.as_ptr(), text.len()) };
     }
-    Some(copy.as_ptr())
+    Some(place.as_ptr())
 }

@@ -2,6 +2,8 @@
 
 use std::alloc::{alloc, handle_alloc_error};
 
+use tidemill_stdx::copy::copy;
+
 use super::super::error::{BYTES_MAX, DEPTH_MAX, EncodeError};
 use super::super::packed::Varints;
 use super::super::walk::Whole;
@@ -51,7 +53,7 @@ fn put(context: &mut Context, p: *mut u8, bytes: &[u8]) -> *mut u8 {
     }
     let p = p.wrapping_sub(bytes.len());
     // SAFETY: there is room for them before `p`, and they are not in the buffer.
-    unsafe { p.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    unsafe { copy(p, bytes.as_ptr(), bytes.len()) };
     p
 }
 

@@ -50,7 +50,7 @@ pub(super) fn interpret(
     let mut at = BlockId::new(0);
     loop {
         let block = &kernel.blocks[at];
-        for &step in &block.steps {
+        for step in &block.steps {
             if let Some(reason) = environment.step(packet, step) {
                 return Verdict::Drop(reason);
             }
@@ -84,7 +84,7 @@ pub(super) fn handle(handler: &Handler, environment: &mut Environment<'_>) {
     let blocks: &IdVec<BlockId, Block> = &handler.blocks;
     let mut at = BlockId::new(0);
     loop {
-        for &step in &blocks[at].steps {
+        for step in &blocks[at].steps {
             environment.step_alone(step);
         }
         at = match blocks[at].end {
@@ -113,9 +113,9 @@ impl Environment<'_> {
     }
 
     /// Executes a step; returns the reason, if the packet is to be dropped.
-    fn step(&mut self, packet: &mut Packet, step: Step) -> Option<u32> {
-        match step {
-            Step::Let(value, expr) => {
+    fn step(&mut self, packet: &mut Packet, step: &Step) -> Option<u32> {
+        match *step {
+            Step::Let(value, ref expr) => {
                 self.values[value.raw() as usize] = self.expr(packet, expr);
             }
             Step::SetMark(value) => packet.set_mark(self.get(value)),
@@ -139,7 +139,7 @@ impl Environment<'_> {
                 packet.shorten(usize::try_from(self.get(value)).unwrap_or(usize::MAX));
             }
             Step::Clone(output) => self.clone_to(packet, output as usize),
-            step => self.step_alone(step),
+            _ => self.step_alone(step),
         }
         None
     }
@@ -153,9 +153,10 @@ impl Environment<'_> {
     }
 
     /// Executes a step for which no packet is needed.
-    fn step_alone(&mut self, step: Step) {
-        match step {
-            Step::Let(value, expr) => {
+    #[inline(always)]
+    fn step_alone(&mut self, step: &Step) {
+        match *step {
+            Step::Let(value, ref expr) => {
                 self.values[value.raw() as usize] = self.expr_alone(expr);
             }
             Step::SetWord(word, value) => self.words[word as usize].set(self.get(value)),
@@ -188,26 +189,28 @@ impl Environment<'_> {
         self.get(value) as u32
     }
 
-    fn expr(&mut self, packet: &Packet, expr: Expr) -> u64 {
-        match expr {
+    #[inline(always)]
+    fn expr(&mut self, packet: &Packet, expr: &Expr) -> u64 {
+        match *expr {
             Expr::Length => packet.len() as u64,
             Expr::WireLength => packet.wire_len() as u64,
             Expr::Mark => packet.mark(),
             Expr::Input => self.input.into(),
             Expr::Load(width, place) => load(packet.bytes(), width, self.at(place)),
             Expr::Sum(place) => internet::sum(&packet.bytes()[self.at(place)..], 0).into(),
-            expr => self.expr_alone(expr),
+            _ => self.expr_alone(expr),
         }
     }
 
-    fn expr_alone(&mut self, expr: Expr) -> u64 {
-        match expr {
+    #[inline(always)]
+    fn expr_alone(&mut self, expr: &Expr) -> u64 {
+        match *expr {
             Expr::Const(number) => number,
             Expr::Now => self.io.now_ns(),
             Expr::Word(word) => self.words[word as usize].get(),
             Expr::Linked(output) => u64::from(self.io.is_linked(output as usize)),
             Expr::Binary(operator, a, b) => operator.apply(self.get(a), self.get(b)),
-            Expr::Find(table, key) => {
+            Expr::Find(table, ref key) => {
                 let mut words = [0; KEY_WORDS_MAX];
                 for (word, value) in words.iter_mut().zip(key.words()) {
                     *word = self.get(*value);

@@ -217,6 +217,7 @@ impl Operator {
     }
 
     /// The result.
+    #[inline]
     pub fn apply(self, a: u64, b: u64) -> u64 {
         match self {
             Operator::Add => a.wrapping_add(b),

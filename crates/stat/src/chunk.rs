@@ -1,6 +1,8 @@
 //! The memory of one file: mapped, or of this process only.
 
-use crate::layout::{ENTRY_BYTES, Header, Shape, WORD_BYTES, encode_name, live_name};
+use crate::layout::{
+    ENTRY_BYTES, Header, NAME_BYTES_MAX, Shape, WORD_BYTES, encode_name, live_name,
+};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::array;
 use std::fs::{self, File};
@@ -108,6 +110,13 @@ impl Chunk {
         let words: [u64; ENTRY_BYTES / WORD_BYTES] =
             array::from_fn(|at| entry[at].load(Ordering::Relaxed));
         live_name(&words)
+    }
+
+    /// Whether the name of a slot, which may be a former one, begins like this.
+    pub(crate) fn begins_with(&self, slot: usize, prefix: &str) -> bool {
+        let words = self.entry(slot)[1..].iter().map(|word| word.load(Ordering::Relaxed));
+        let bytes = words.flat_map(u64::to_le_bytes);
+        prefix.len() <= NAME_BYTES_MAX && bytes.zip(prefix.bytes()).all(|(a, b)| a == b)
     }
 
     /// The value of a counter.

@@ -168,7 +168,8 @@ impl Registry {
             kept.map(|(name, &count)| (name.clone(), count)).collect();
         let chunks = state.chunks.iter().map(|slots| &slots.chunk);
         for chunk in chunks.filter(|chunk| chunk.shape().kind == SlotKind::Counters) {
-            for slot in 0..chunk.shape().slots {
+            let slots = 0..chunk.shape().slots;
+            for slot in slots.filter(|&slot| chunk.begins_with(slot, prefix)) {
                 if let Some(name) = chunk.name(slot).filter(matches) {
                     let sum = counters.entry(name).or_default();
                     *sum = sum.wrapping_add(chunk.count(slot));

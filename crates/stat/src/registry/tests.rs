@@ -409,3 +409,22 @@ fn what_is_held_stays_when_its_owner_drops_it() {
         assert_eq!((of("node/gone"), of("again")), (keeps.then_some(3), Some(5)));
     }
 }
+
+#[test]
+fn counters_are_those_of_the_snapshot() {
+    let registry = Registry::keeping("border/");
+    let [long, short] = ["border/".to_owned() + &"x".repeat(300), "border/a/b".to_owned()];
+    let counters = [long.as_str(), &short, "border/a/b", "bord", "borders", "node/border/"];
+    let counters: Vec<_> = counters.map(|name| registry.counter(name)).into();
+    (1..).zip(&counters).for_each(|(count, counter)| counter.set(count));
+    registry.counter("border/gone").set(7);
+    registry.counter("gone").set(8);
+    let histogram = registry.histogram("border/times");
+    histogram.record(1);
+    for prefix in ["", "b", "border/", "border/a/b", "none"] {
+        let mut expected = registry.snapshot().counters;
+        expected.retain(|name, _| name.starts_with(prefix));
+        assert_eq!(registry.counters(prefix), expected, "{prefix:?}");
+    }
+    assert_eq!(registry.counters("border/")["border/a/b"], 5);
+}

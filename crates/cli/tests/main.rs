@@ -1,5 +1,6 @@
 //! The program `tidemill`, run as its users run it.
 
+mod balancer;
 mod book;
 mod common;
 mod components;

@@ -21,6 +21,7 @@ pub(crate) fn check(rule: &Rule, symbols: &Symbols<'_>, found: &mut Vec<Diagnost
     shape.head(rule);
     shape.events(rule);
     shape.partial_aggregate(rule);
+    shape.soft_absence(rule);
     for term in &rule.body {
         match term {
             Term::Predicate(predicate) => shape.predicate(predicate),
@@ -237,6 +238,33 @@ impl Shape<'_, '_> {
         self.report(Diagnostic::warning("partial-aggregate", rule.head.span, message).help(
             format!("make `{home}` a column of the key, or gather the rows at one location first"),
         ));
+    }
+
+    /// Rules over soft state only insert. So rows of hard state that were derived from the absence
+    /// of a soft row stay when there is one, and nothing else removes them.
+    fn soft_absence(&mut self, rule: &Rule) {
+        let symbol = |functor: &Functor| self.symbols.get(&functor.name.resolved);
+        let is_soft = |functor: &Functor| {
+            symbol(functor).and_then(|it| it.declared).is_some_and(|it| it.lifetime.is_some())
+        };
+        let head = &rule.head;
+        let derives_hard = self.symbols.is_table(head) && !is_soft(head) && !rule.delete;
+        if !derives_hard || events(rule, self.symbols).next().is_some() {
+            return;
+        }
+        let absent = rule.body.iter().find_map(|term| match term {
+            Term::Predicate(it) if it.negated && is_soft(&it.functor) => Some(it),
+            _ => None,
+        });
+        let Some(absent) = absent else { return };
+        let (kept, soft) = (&head.name.written, &absent.functor.name.written);
+        let message = format!(
+            "rows of `{kept}` stay when rows of `{soft}` come: `{soft}` is soft state, and `{kept}` \
+             is not"
+        );
+        self.report(Diagnostic::warning("soft-absence", absent.span, message).help(format!(
+            "give `{kept}` a lifetime, or `{soft}` an infinite one and rules that delete its rows"
+        )));
     }
 
     /// The variable with the location of a term of a body.

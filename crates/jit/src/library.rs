@@ -1,7 +1,7 @@
 //! The functions that compiled code calls where the machine has no instruction.
 
 use cranelift_codegen::ir::LibCall;
-use tidemill_stdx::copy::copy;
+use tidemill_stdx::copy;
 
 extern "C" fn ceil_f32(x: f32) -> f32 {
     x.ceil()
@@ -35,11 +35,15 @@ extern "C" fn fma_f64(x: f64, y: f64, z: f64) -> f64 {
 }
 
 /// # Safety
-/// As for [`copy`].
+/// As for [`copy::copy`].
 unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, bytes: usize) -> *mut u8 {
-    // SAFETY: the caller guarantees what `copy` needs.
-    unsafe { copy(to, from, bytes) };
-    to
+    if copy::is_long(bytes) {
+        // SAFETY: the caller guarantees what it needs.
+        unsafe { copy::copy(to, from, bytes) };
+        return to;
+    }
+    // SAFETY: likewise. This call is the last, so that short copies cost no more than the library's.
+    unsafe { libc::memcpy(to.cast(), from.cast(), bytes).cast() }
 }
 
 /// The address of the function; `None` for those that our settings never use.

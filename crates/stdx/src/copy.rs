@@ -12,13 +12,19 @@ const LONG: usize = 2048;
 /// Longer runs do not fit into the caches: the library writes past them.
 const LONG_MAX: usize = 1 << 20;
 
+/// Whether a run of this length is not left to the library.
+#[inline]
+pub const fn is_long(bytes: usize) -> bool {
+    bytes >= LONG && bytes <= LONG_MAX
+}
+
 /// Copies `bytes` bytes.
 ///
 /// # Safety
 /// `from` is valid for reads of that many bytes, `to` for writes, and they do not overlap.
 #[inline]
 pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
-    if (LONG..=LONG_MAX).contains(&bytes) {
+    if is_long(bytes) {
         // SAFETY: the caller guarantees all of it.
         unsafe { copy_long(to, from, bytes) };
     } else {
@@ -27,10 +33,10 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 use self::x86_64::copy_long;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86_64 {
     use std::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_store_si128};
 
@@ -66,7 +72,7 @@ mod x86_64 {
 
 /// # Safety
 /// As for [`copy`].
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 unsafe fn copy_long(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: the caller guarantees it.
     unsafe { to.copy_from_nonoverlapping(from, bytes) };

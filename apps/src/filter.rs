@@ -48,7 +48,7 @@ tidemill_packet::declare! {
 pub struct Filter(Running);
 
 /// The decision graph of an expression.
-fn graph_of(config: &FilterConfig) -> Result<Graph, ConfigError> {
+pub(crate) fn graph_of(config: &FilterConfig) -> Result<Graph, ConfigError> {
     let mut sources = Sources::new();
     let file = sources.add("expr", &config.expr);
     let netmask = Some(config.netmask.to_bits());

@@ -67,6 +67,7 @@ pub mod reassemble;
 pub mod repeater;
 pub mod sample;
 pub mod sink;
+mod socket_filter;
 pub mod source;
 pub mod split;
 pub mod tee;

@@ -5,8 +5,10 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, Start};
 use tidemill_packet::device::{self, Received};
+
+use crate::socket_filter::SocketFilter;
 
 /// Packets of one breath at most.
 const BURST: usize = 256;
@@ -38,10 +40,16 @@ tidemill_packet::declare! {
     /// It sees all that the interface sends and receives. What it does not take is dropped as
     /// `not_taken`; `kernel_drops` counts the frames that the kernel had no room for. Checksums
     /// that were left to the network card are completed.
+    ///
+    /// With `filter` it takes only frames that match. As far as the kernel can tell it drops the
+    /// others before they are copied, by a program of `filter_instructions`; `not_matched` counts
+    /// those that are dropped here: with a VLAN tag, or all, if it has none.
     app RawSocket {
         config RawSocketConfig {
             /// The name of the interface.
             interface: String,
+            /// An expression as that of `Filter`; an empty one matches all.
+            filter: String = String::new(),
         }
         ports {
             /// Frames to be sent.
@@ -66,6 +74,8 @@ pub struct RawSocket {
     device: Device,
     /// The drops that the kernel has reported so far; it reports each once.
     kernel_drops: Cell<u64>,
+    filter: Option<SocketFilter>,
+    not_matched: u64,
 }
 
 /// A file of which each read and write is a frame.
@@ -75,16 +85,17 @@ struct Device {
     buffer: Vec<u8>,
 }
 
-/// Sends the frames that `read` writes to the buffer, at the range that it returns, a packet at a
-/// time, until there is no more or enough for one breath.
+/// Sends the frames that `read` writes to the buffer, at the range that it returns, or leaves one
+/// out for `None`, a packet at a time, until there is no more or enough for one breath.
 pub(crate) fn burst(
     io: &mut Io,
     buffer: &mut [u8],
-    mut read: impl FnMut(&mut [u8]) -> io::Result<Received>,
+    mut read: impl FnMut(&mut [u8]) -> io::Result<Option<Received>>,
 ) -> Result<Progress, Fault> {
     for _ in 0..io.room(0).min(BURST) {
         match read(buffer) {
-            Ok(Received { frame, is_outgoing }) => {
+            Ok(None) => {}
+            Ok(Some(Received { frame, is_outgoing })) => {
                 let Some(mut packet) = io.packet_of(&buffer[frame]) else { continue };
                 packet.set_outgoing(is_outgoing);
                 io.send(0, packet);
@@ -98,8 +109,8 @@ pub(crate) fn burst(
 }
 
 /// A received frame of this length.
-pub(crate) fn whole(length: usize) -> Received {
-    Received { frame: 0..length, is_outgoing: false }
+pub(crate) fn whole(length: usize) -> Option<Received> {
+    Some(Received { frame: 0..length, is_outgoing: false })
 }
 
 /// Bytes beyond the greatest packet: enough to see that a frame is longer, with a VLAN tag too.
@@ -123,9 +134,14 @@ fn no_tap(name: &str, error: &io::Error) -> Fault {
     Fault::new(format!("cannot have the device `{name}`: {error}"))
 }
 
-fn raw_socket(name: &str) -> Result<File, Fault> {
-    device::raw_socket(name)
-        .map_err(|error| Fault::new(format!("cannot look at the interface `{name}`: {error}")))
+fn raw_socket(config: &RawSocketConfig) -> Result<(File, Option<SocketFilter>), Fault> {
+    let (name, filter) = (&config.interface, SocketFilter::of(&config.filter));
+    let filter = filter.map_err(|error| Fault::new(error.message))?;
+    let program = filter.as_ref().map_or(&[][..], SocketFilter::program);
+    match device::raw_socket(name, program) {
+        Ok(file) => Ok((file, filter)),
+        Err(error) => Err(Fault::new(format!("cannot look at the interface `{name}`: {error}"))),
+    }
 }
 
 impl App for Tap {
@@ -168,14 +184,25 @@ impl App for Tap {
 }
 
 impl App for RawSocket {
+    fn validate(config: &RawSocketConfig) -> Result<(), ConfigError> {
+        SocketFilter::of(&config.filter).map(drop)
+    }
+
     fn new(config: RawSocketConfig, _: &mut Start) -> Result<RawSocket, Fault> {
-        let device = Device::new(raw_socket(&config.interface)?);
-        Ok(RawSocket { device, kernel_drops: Cell::new(0) })
+        let (file, filter) = raw_socket(&config)?;
+        let kernel_drops = Cell::new(0);
+        Ok(RawSocket { device: Device::new(file), kernel_drops, filter, not_matched: 0 })
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
-        let Device { file, buffer } = &mut self.device;
-        burst(io, buffer, |buffer| device::receive(file, buffer))
+        let RawSocket { device: Device { file, buffer }, filter, not_matched, .. } = self;
+        burst(io, buffer, |buffer| {
+            let received = device::receive(file, buffer)?;
+            let frame = &buffer[received.frame.clone()];
+            let matches = filter.as_ref().is_none_or(|it| it.matches(frame, received.is_outgoing));
+            *not_matched += u64::from(!matches);
+            Ok(matches.then_some(received))
+        })
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
@@ -190,19 +217,24 @@ impl App for RawSocket {
     fn report(&self) -> Vec<(&'static str, u64)> {
         let more = device::take_kernel_drops(&self.device.file).unwrap_or(0);
         self.kernel_drops.set(self.kernel_drops.get() + more);
-        vec![("kernel_drops", self.kernel_drops.get())]
+        let mut counts = vec![("kernel_drops", self.kernel_drops.get())];
+        if let Some(filter) = &self.filter {
+            counts.push(("filter_instructions", filter.program().len() as u64));
+            counts.push(("not_matched", self.not_matched));
+        }
+        counts
     }
 
     fn can_take(&self, config: &RawSocketConfig) -> Result<(), Fault> {
-        raw_socket(&config.interface).map(drop)
+        raw_socket(config).map(drop)
     }
 
     fn reconfigure(&mut self, config: RawSocketConfig) -> Reconfigured {
         // The drops of the old socket are counted before it is closed.
         self.report();
-        match raw_socket(&config.interface) {
-            Ok(file) => {
-                self.device = Device::new(file);
+        match raw_socket(&config) {
+            Ok((file, filter)) => {
+                (self.device, self.filter) = (Device::new(file), filter);
                 Reconfigured::Kept
             }
             Err(_) => Reconfigured::Restart,

@@ -65,6 +65,41 @@ fn a_raw_socket_sees_what_passes_the_loopback() {
     assert!(after > before);
 }
 
+/// The kernel drops what a filter can tell there; what it cannot tell is dropped by the app.
+#[test]
+fn a_raw_socket_takes_what_its_filter_matches() {
+    let any = || std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let (from, wanted, other) = (any(), any(), any());
+    let [to, not_to] = [&wanted, &other].map(|it| it.local_addr().expect("an address"));
+    let cases = [
+        // The loopback shows each packet twice: leaving and arriving.
+        (format!("udp dst port {}", to.port()), 20, true),
+        (format!("udp dst port {} and inbound", to.port()), 10, true),
+        // The kernel has no loops.
+        (format!("ip protochain 17 and udp dst port {}", to.port()), 20, false),
+    ];
+    for (filter, expected, is_of_kernel) in cases {
+        let (mut world, mut events) = world();
+        let text = format!(
+            "lo :: RawSocket {{ interface: \"lo\", filter: \"{filter}\" }} lo -> end :: Sink"
+        );
+        if let Err(why) = drive::configure(&mut world, &mut events, graph_of(&text)) {
+            return println!("skipped: {why}");
+        }
+        for _ in 0..10 {
+            from.send_to(b"this", to).expect("sent");
+            from.send_to(b"not this", not_to).expect("sent");
+        }
+        run_for(&mut world, &mut events, 200);
+        let taken = world.0.engine.link_stats("lo.output->end.lo").expect("the link").rx_packets;
+        assert_eq!(taken, expected, "{filter}");
+        let counts = world.0.engine.app_stats("lo").expect("the app");
+        let count = |name| counts.iter().find(|(it, _)| it == name).expect("it is counted").1;
+        assert_eq!(count("filter_instructions") > 0, is_of_kernel, "{filter}");
+        assert_eq!(count("not_matched") >= 20, !is_of_kernel, "{filter}: {counts:?}");
+    }
+}
+
 #[test]
 fn a_tap_is_made_and_goes() {
     let (mut world, mut events) = world();

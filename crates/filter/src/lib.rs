@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   text -- lex, parse --> Expr -- lower --> Graph -- optimise --> Graph -- native --> code
-//!            names          (spans)          |  print, read, verify  |
+//!            names          (spans)          |  print, read, verify  |  classic --> BPF of sockets
 //!                                            +------ interpret ------+
 //! ```
 //!
@@ -39,6 +39,7 @@
 
 pub mod address;
 pub mod ast;
+pub mod classic;
 pub mod graph;
 mod interpret;
 pub mod lex;

@@ -1,5 +1,6 @@
 //! Packet filters: graphs, verdicts, and that no read passes a packet's end.
 
+mod classic;
 mod common;
 mod edge;
 mod graphs;

@@ -77,7 +77,7 @@ fn primitive(rng: &mut Rng) -> String {
     }
 }
 
-fn expression(rng: &mut Rng, depth: u32) -> String {
+pub fn expression(rng: &mut Rng, depth: u32) -> String {
     match rng.below(if depth == 0 { 1 } else { 5 }) {
         0 => primitive(rng),
         1 => format!("not ({})", expression(rng, depth - 1)),

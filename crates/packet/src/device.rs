@@ -37,11 +37,15 @@ pub fn tap(name: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// A packet socket for all frames of an interface.
+/// An instruction of classic BPF: code, distances if its condition holds and if not, number.
+pub type SocketInstruction = (u16, u8, u8, u32);
+
+/// A packet socket for the frames of an interface that a filter of the kernel passes; all of them,
+/// if that is empty.
 ///
 /// # Errors
-/// There is no such interface, or the process may not open it.
-pub fn raw_socket(interface: &str) -> io::Result<File> {
+/// There is no such interface, the process may not open it, or the kernel refuses the filter.
+pub fn raw_socket(interface: &str, filter: &[SocketInstruction]) -> io::Result<File> {
     let name = CString::new(interface)?;
     // SAFETY: the name ends with a zero.
     let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
@@ -59,6 +63,8 @@ pub fn raw_socket(interface: &str) -> io::Result<File> {
     let (fd, level, option) = (socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_AUXDATA);
     // SAFETY: the value is of this length and lives during the call.
     check(unsafe { libc::setsockopt(fd, level, option, (&raw const on).cast(), length) })?;
+    // Before it is bound: no other frame comes in.
+    attach(&socket, filter)?;
     // SAFETY: zeros are an address.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
@@ -69,6 +75,28 @@ pub fn raw_socket(interface: &str) -> io::Result<File> {
     // SAFETY: the address is of this length and lives during the call.
     check(unsafe { libc::bind(socket.as_raw_fd(), at, length) })?;
     Ok(File::from(socket))
+}
+
+/// Makes the kernel drop what a filter does not pass, before it reaches a socket. An empty one
+/// changes nothing.
+///
+/// # Errors
+/// The kernel refuses the filter.
+pub fn attach(socket: &impl AsRawFd, filter: &[SocketInstruction]) -> io::Result<()> {
+    if filter.is_empty() {
+        return Ok(());
+    }
+    let instruction =
+        |&(code, jt, jf, k): &SocketInstruction| libc::sock_filter { code, jt, jf, k };
+    let mut instructions: Vec<_> = filter.iter().map(instruction).collect();
+    let len = u16::try_from(instructions.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let program = libc::sock_fprog { len, filter: instructions.as_mut_ptr() };
+    let length = size_of::<libc::sock_fprog>() as libc::socklen_t;
+    let (fd, level, option) = (socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ATTACH_FILTER);
+    // SAFETY: the program and its instructions are of these lengths, live during the call, and are
+    // only read.
+    check(unsafe { libc::setsockopt(fd, level, option, (&raw const program).cast(), length) })?;
+    Ok(())
 }
 
 /// Frames that the kernel has not delivered to a packet socket since the last call: there was

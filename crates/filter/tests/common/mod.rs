@@ -1,9 +1,12 @@
 //! Shared by the tests: packets of every kind, and captures of them.
 #![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
+pub mod machine;
+
 use std::path::{Path, PathBuf};
 
 use tidemill_diag::Sources;
+use tidemill_filter::classic::program;
 use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Filter, Frame, Graph, Settings, compile, interpret};
 use tidemill_stdx::rng::Rng;
@@ -56,6 +59,14 @@ pub fn agree(text: &str, graph: &Graph, packets: &[Captured]) -> usize {
         assert_eq!(native.matches_part(bytes, length), verdict, "{text}: {bytes:?}\n{better}");
         assert_eq!(plain.matches_part(bytes, length), verdict, "{text}: {bytes:?}\n{graph}");
         kept.extend(verdict.then_some(number));
+    }
+    // What sockets see is whole.
+    if let Ok(program) = program(&better) {
+        for packet in packets.iter().filter(|it| it.wire_length as usize == it.bytes.len()) {
+            let passes = machine::run(&program, &packet.bytes, machine::Beside::default()) != 0;
+            let verdict = interpret(&better, &packet.bytes, packet.wire_length);
+            assert_eq!(passes, verdict, "{text}: {:?}\n{better}", packet.bytes);
+        }
     }
     for filter in [&native, &plain] {
         assert_eq!(kept_at_once(filter, packets), kept, "{text}\n{better}");

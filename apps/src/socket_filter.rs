@@ -1,0 +1,50 @@
+//! The filter of a socket: the kernel drops what it can, and the rest is dropped here.
+
+use std::net::Ipv4Addr;
+
+use tidemill_filter::classic::{self, Instruction};
+use tidemill_filter::{Filter, Seen, interpret_seen};
+use tidemill_packet::app::ConfigError;
+use tidemill_packet::device::SocketInstruction;
+
+use crate::filter::{FilterConfig, graph_of};
+
+/// A filter, and the program for the kernel.
+#[derive(Debug)]
+pub(crate) struct SocketFilter {
+    filter: Filter,
+    /// Without instructions, if classic BPF cannot express the filter.
+    program: Vec<SocketInstruction>,
+}
+
+impl SocketFilter {
+    /// The filter of an expression; none for an empty one.
+    pub(crate) fn of(expr: &str) -> Result<Option<SocketFilter>, ConfigError> {
+        if expr.trim().is_empty() {
+            return Ok(None);
+        }
+        let of_expr = FilterConfig { expr: expr.to_owned(), netmask: Ipv4Addr::UNSPECIFIED };
+        let wrong = |message: String| ConfigError::new("filter", message);
+        let graph = graph_of(&of_expr).map_err(|error| wrong(error.message))?;
+        let program = classic::program(&graph).unwrap_or_default();
+        let parts = |it: Instruction| (it.code, it.jump_true, it.jump_false, it.number);
+        let program = program.into_iter().map(parts).collect();
+        let filter = Filter::new(graph).map_err(|error| wrong(error.to_string()))?;
+        Ok(Some(SocketFilter { filter, program }))
+    }
+
+    /// The program for the kernel.
+    pub(crate) fn program(&self) -> &[SocketInstruction] {
+        &self.program
+    }
+
+    /// Whether a frame matches, which the socket has passed.
+    pub(crate) fn matches(&self, frame: &[u8], is_outgoing: bool) -> bool {
+        let graph = self.filter.graph();
+        if !graph.needs_direction() {
+            return self.filter.matches(frame);
+        }
+        let wire_length = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+        interpret_seen(graph, &Seen { bytes: frame, wire_length, is_outgoing })
+    }
+}

@@ -148,5 +148,5 @@ fn programs_print_as_tcpdump_prints_them() {
     let program = program(&optimise(&graph("udp dst port 53").expect("an expression")));
     let program = program.expect("it can be expressed");
     let lines = (0..).zip(&program).map(|(at, one): (u32, _)| format!("({at:03}) {one}\n"));
-    tidemill_support::golden::check(&corpus("classic.txt"), &lines.collect::<String>());
+    tidemill_support::golden::check(&corpus("classic.txt"), lines.collect::<String>());
 }

@@ -42,7 +42,7 @@ unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, bytes: usize) -> *mut 
         unsafe { copy::copy(to, from, bytes) };
         return to;
     }
-    // SAFETY: likewise. This call is the last, so that short copies cost no more than the library's.
+    // SAFETY: likewise. This call is a jump, so that short copies cost no more than the library's.
     unsafe { libc::memcpy(to.cast(), from.cast(), bytes).cast() }
 }
 

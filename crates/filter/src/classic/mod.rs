@@ -1,7 +1,7 @@
 //! Filters as classic BPF: what sockets take to drop packets before they are copied.
 //!
-//! The kernel gives such a program the packet as it is in its buffer, without an outer VLAN tag: that
-//! is beside it. So a packet with such a tag passes, and the whole filter has to see it again.
+//! The kernel gives such a program the packet as it is in its buffer, without an outer VLAN tag:
+//! that is beside it. So a packet with such a tag passes, and the whole filter has to see it again.
 //!
 //! ```text
 //!   (000) ldb      #vlanp             a tag beside the packet: it passes

@@ -73,7 +73,7 @@ pub fn program(graph: &Graph) -> Result<Vec<Instruction>, Unsupported> {
     if code.len() > LENGTH_MAX { Err(Unsupported::Length) } else { Ok(code) }
 }
 
-/// The values with words of memory of their own: those that several users take, the most used first.
+/// The values with words of memory of their own: those with several uses, the most used first.
 fn kept(graph: &Graph) -> Vec<ValueId> {
     let mut uses = vec![0u32; graph.values.len()];
     let mut used = |id: ValueId| uses[id.raw() as usize] += 1;

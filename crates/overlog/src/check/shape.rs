@@ -241,7 +241,7 @@ impl Shape<'_, '_> {
     }
 
     /// Rules over soft state only insert. So rows of hard state that were derived from the absence
-    /// of a soft row stay when there is one, and nothing else removes them.
+    /// of a soft row stay when there is one.
     fn soft_absence(&mut self, rule: &Rule) {
         let symbol = |functor: &Functor| self.symbols.get(&functor.name.resolved);
         let is_soft = |functor: &Functor| {
@@ -259,8 +259,8 @@ impl Shape<'_, '_> {
         let Some(absent) = absent else { return };
         let (kept, soft) = (&head.name.written, &absent.functor.name.written);
         let message = format!(
-            "rows of `{kept}` stay when rows of `{soft}` come: `{soft}` is soft state, and `{kept}` \
-             is not"
+            "rows of `{kept}` stay when rows of `{soft}` come: `{soft}` is soft state, and \
+             `{kept}` is not"
         );
         self.report(Diagnostic::warning("soft-absence", absent.span, message).help(format!(
             "give `{kept}` a lifetime, or `{soft}` an infinite one and rules that delete its rows"

@@ -86,10 +86,12 @@ mod tests {
     fn any_length_and_alignment_is_copied() {
         let lengths =
             [0, 1, 63, 2047, 2048, 2049, 4032, 4096, 4097, 10_000, 1 << 20, (1 << 20) + 1];
-        let source: Vec<u8> =
-            (0..lengths[lengths.len() - 1] + 64).map(|at| (at * 7) as u8).collect();
+        // Miri is slow.
+        let lengths = if cfg!(miri) { &lengths[..9] } else { &lengths[..] };
+        let most = lengths[lengths.len() - 1];
+        let source: Vec<u8> = (0..most + 64).map(|at| (at * 7) as u8).collect();
         let mut target = vec![0; source.len() + 64];
-        for length in lengths {
+        for &length in lengths {
             for (begin, at) in [(0, 0), (1, 0), (0, 1), (5, 9), (16, 63), (63, 16)] {
                 target.fill(1);
                 let from = &source[begin..begin + length];

@@ -97,12 +97,12 @@ static int make_map(uint32_t type, uint32_t key, uint32_t value, uint32_t entrie
 
 typedef void (*assemble)(void);
 
-static int load(assemble program) {
+static int load_as(uint32_t type, assemble program) {
     static char log[1 << 16];
     program();
     union bpf_attr attributes;
     memset(&attributes, 0, sizeof attributes);
-    attributes.prog_type = BPF_PROG_TYPE_XDP;
+    attributes.prog_type = type;
     attributes.insns = (uintptr_t)insns;
     attributes.insn_cnt = (uint32_t)used;
     attributes.license = (uintptr_t) "GPL";
@@ -116,6 +116,8 @@ static int load(assemble program) {
     fprintf(stderr, "the system loads no program: %s\n", strerror(why));
     fail(log);
 }
+
+static inline int load(assemble program) { return load_as(BPF_PROG_TYPE_XDP, program); }
 
 /* One packet; the nanoseconds of one time. */
 static uint32_t run(int program, const struct packet *packet, uint8_t *out, uint32_t *verdict,

@@ -4,7 +4,9 @@
 //! packets as an app does, up to 256 at once; `tidemill-single` and libpcap get one packet per
 //! call, as libpcap's interface (`pcap_offline_filter`) has no other form. libpcap's code is
 //! optimised by its optimiser, and its program is built with the C compiler and the development
-//! files of libpcap, where these are installed. All have to keep the same number of packets.
+//! files of libpcap, where these are installed. `kernel` is the same code of libpcap, compiled by the
+//! kernel of the system (`BPF_PROG_TEST_RUN`, as root), warm, without what the call costs. All have
+//! to keep the same number of packets.
 
 pub mod trace;
 
@@ -44,17 +46,15 @@ const CASES: [(&str, &str); 9] = [
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let (packets, passes, runs) = if extent.small { (500, 2, 1) } else { (20_000, 100, 5) };
     let trace = Trace::new(packets);
-    let peer = match extent.peers.then(|| Peer::new(&trace)) {
-        Some(Ok(peer)) => Some(peer),
-        Some(Err(reason)) => {
-            report.note(&format!("libpcap: absent: {reason}"));
-            None
-        }
-        None => None,
+    let mut found = |who: &'static str, source| {
+        let peer = extent.peers.then(|| Peer::new(who, source, &trace))?;
+        peer.inspect_err(|reason| report.note(&format!("{who}: absent: {reason}"))).ok()
     };
+    let libpcap = found("libpcap", "libpcap/filter.c");
+    let kernel = found("kernel", "libpcap/kernel.c");
     for (case, expression) in CASES {
         let filter = compiled(expression)?;
-        let mut rates: [Vec<f64>; 4] = Default::default();
+        let mut rates: [Vec<f64>; 5] = Default::default();
         for _ in 0..runs {
             let figures = [
                 Some(at_once(&filter, &trace, passes)),
@@ -62,10 +62,8 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
                 Some(measured(&trace, passes.div_ceil(4), |packet| {
                     interpret(filter.graph(), packet, packet.len() as u32)
                 })),
-                match &peer {
-                    Some(peer) => Some(peer.run(expression, passes, trace.len())?),
-                    None => None,
-                },
+                of_libpcap(libpcap.as_ref(), expression, passes, trace.len())?,
+                of_kernel(kernel.as_ref(), expression, passes)?,
             ];
             let all: Vec<usize> = figures.iter().flatten().map(|&(_, kept)| kept).collect();
             if all.iter().any(|kept| *kept != all[0]) {
@@ -75,7 +73,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
                 rates.extend(figure.map(|(rate, _)| rate));
             }
         }
-        let rows: Vec<Row> = ["tidemill", "tidemill-single", "interpreter", "libpcap"]
+        let rows: Vec<Row> = ["tidemill", "tidemill-single", "interpreter", "libpcap", "kernel"]
             .into_iter()
             .zip(rates)
             .filter(|(_, rates)| !rates.is_empty())
@@ -119,28 +117,55 @@ fn measured(trace: &Trace, passes: usize, matches: impl Fn(&[u8]) -> bool) -> (f
     ((passes * trace.len()) as f64 / seconds, kept / passes)
 }
 
-/// The program linked with libpcap, and the trace as a capture file.
+/// The rate of libpcap's interpreter, where it is installed, and the number that it keeps.
+fn of_libpcap(
+    peer: Option<&Peer>,
+    expression: &str,
+    passes: usize,
+    packets: usize,
+) -> Result<Option<(f64, usize)>, String> {
+    let Some(peer) = peer else { return Ok(None) };
+    let (seconds, kept) = peer.run(expression, passes)?;
+    Ok(Some(((passes * packets) as f64 / seconds, kept)))
+}
+
+/// The rate of code that the kernel compiles, and the number that it keeps.
+fn of_kernel(
+    peer: Option<&Peer>,
+    expression: &str,
+    passes: usize,
+) -> Result<Option<(f64, usize)>, String> {
+    let Some(peer) = peer else { return Ok(None) };
+    let (ns, kept) = peer.run(expression, 20 * passes)?;
+    Ok(Some((1e9 / ns, kept)))
+}
+
+/// A program linked with libpcap, and the trace as a capture file.
 struct Peer {
+    who: &'static str,
     program: PathBuf,
     capture: Temporary,
 }
 
 impl Peer {
-    fn new(trace: &Trace) -> Result<Peer, String> {
-        let program = tool::target("libpcap")?.join("filter");
-        tool::cc(&program, "libpcap/filter.c", &["-lpcap"])?;
-        let capture = Temporary::file("libpcap", "trace.pcap", &trace.capture())?;
-        Ok(Peer { program, capture })
+    fn new(who: &'static str, source: &str, trace: &Trace) -> Result<Peer, String> {
+        let program = tool::target("libpcap")?.join(who);
+        tool::cc(&program, source, &["-lpcap"])?;
+        let capture = Temporary::file(who, "trace.pcap", &trace.capture())?;
+        let peer = Peer { who, program, capture };
+        peer.run("ip", 1)?;
+        Ok(peer)
     }
 
-    fn run(&self, expression: &str, passes: usize, packets: usize) -> Result<(f64, usize), String> {
+    /// Filters the trace that often; returns the time and the number of packets kept.
+    fn run(&self, expression: &str, times: usize) -> Result<(f64, usize), String> {
         let mut command = Command::new(&self.program);
-        command.arg(self.capture.path()).arg(expression).arg(passes.to_string());
-        let text = tool::stdout_of(&mut command, "libpcap")?;
-        let mut words = text.split_whitespace();
-        let mut word = || words.next().ok_or_else(|| format!("libpcap says `{text}`"));
-        let seconds: f64 = word()?.parse().map_err(|_| format!("libpcap says `{text}`"))?;
-        let kept: usize = word()?.parse().map_err(|_| format!("libpcap says `{text}`"))?;
-        Ok(((passes * packets) as f64 / seconds, kept))
+        command.arg(self.capture.path()).arg(expression).arg(times.to_string());
+        let text = tool::stdout_of(&mut command, self.who)?;
+        let wrong = || format!("{} says `{text}`", self.who);
+        let [time, kept] = text.split_whitespace().collect::<Vec<_>>()[..] else {
+            return Err(wrong());
+        };
+        Ok((time.parse().map_err(|_| wrong())?, kept.parse().map_err(|_| wrong())?))
     }
 }

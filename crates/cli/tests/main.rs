@@ -12,6 +12,7 @@ mod explore;
 mod exports;
 mod faults;
 mod files;
+mod firewall;
 mod fleet;
 mod flood;
 mod flow;

@@ -53,6 +53,11 @@ fn check(example: &str, lines: &[&str]) {
 }
 
 #[test]
+fn firewall() {
+    check("firewall", &[]);
+}
+
+#[test]
 fn router() {
     check("router", &[]);
 }

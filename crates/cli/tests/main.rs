@@ -13,6 +13,7 @@ mod explore;
 mod exports;
 mod faults;
 mod files;
+mod firewall;
 mod fleet;
 mod flood;
 mod flow;

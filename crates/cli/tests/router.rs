@@ -97,7 +97,7 @@ fn three_networks_are_joined() {
 }
 
 /// A host hears that a UDP port has no listener: its packets arrive, and errors return.
-fn refused(host: &str, address: &str) {
+pub fn refused(host: &str, address: &str) {
     // The error of a datagram is that of a later one.
     let talk = format!(
         "exec 3<>/dev/udp/{address}/9; for i in 1 2 3 4 5 6; do echo $i >&3 || exit 1; \

@@ -7,6 +7,8 @@ use super::lex::{Token, TokenKind};
 pub(super) struct Body {
     /// Braces that are open.
     open: usize,
+    /// Parentheses that are open in this statement.
+    lists: usize,
     /// The last token was a sign of a number, not an operator between two.
     is_sign: bool,
 }
@@ -31,6 +33,12 @@ impl Body {
         let opened = before.kind == TokenKind::Mark('{');
         self.open += usize::from(opened);
         self.open -= usize::from(closes).min(self.open);
+        if let TokenKind::Mark('{' | '}' | ';') = before.kind {
+            self.lists = 0;
+        }
+        let ends_list = token.kind == TokenKind::Mark(')');
+        self.lists += usize::from(before.kind == TokenKind::Mark('('));
+        self.lists -= usize::from(ends_list).min(self.lists);
         let is_sign = std::mem::take(&mut self.is_sign);
         if let TokenKind::Mark('-' | '!' | '~') = token.kind {
             self.is_sign = match before.kind {
@@ -45,10 +53,12 @@ impl Body {
                 matches!(before.kind, TokenKind::Mark('{' | '}' | ';' | ',') | TokenKind::Comment)
                     || closes;
             let is_comment = token.kind == TokenKind::Comment;
-            let more = usize::from(!begins && !is_comment);
             let in_keys = self.open == 0 && !closes && !opened;
+            // A list or a condition continues; what ends it stands below its begin.
+            let ends = ends_list && self.lists == 0 || token.kind == TokenKind::Mark('{');
+            let continues = self.lists > 0 || !begins && !is_comment || in_keys;
             let lines = if opened || closes { 1 } else { lines };
-            return Space::Lines(lines, self.open + more.max(usize::from(in_keys)));
+            return Space::Lines(lines, self.open + usize::from(continues && !ends));
         }
         if token.kind == TokenKind::Comment {
             return Space::Blanks(2);

@@ -209,6 +209,19 @@ impl TableSpec {
         (2 * self.key_words() + 1 + self.values.len()) as u32
     }
 
+    /// The error of a key without columns, or with too many.
+    fn key_error(&self) -> String {
+        let (name, words, bits) = (&self.name, self.key_words(), KEY_WORDS_MAX * 64);
+        let sum: usize = self.key.iter().map(|column| column.bits as usize).sum();
+        if sum == 0 || sum > bits {
+            return format!("the key of `{name}` has at least one column and at most {bits} bits");
+        }
+        format!(
+            "the key of `{name}` takes {words} words of 64 bits, as no column spans two, and may \
+             take {KEY_WORDS_MAX}: put the widest columns first"
+        )
+    }
+
     /// Its error.
     pub fn verify(&self) -> Option<String> {
         let is_column = |column: &Column| (1..=64).contains(&column.bits);
@@ -216,8 +229,7 @@ impl TableSpec {
         if !self.key.iter().chain(&self.values).all(is_column) {
             Some(format!("columns of `{name}` have 1 to 64 bits"))
         } else if self.key.is_empty() || self.key_words() > KEY_WORDS_MAX {
-            let bits = KEY_WORDS_MAX * 64;
-            Some(format!("the key of `{name}` has at least one column and at most {bits} bits"))
+            Some(self.key_error())
         } else if self.values.len() > VALUES_MAX {
             Some(format!("`{name}` has more than {VALUES_MAX} values"))
         } else if self.size == 0 || self.size > SIZE_MAX {

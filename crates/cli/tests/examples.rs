@@ -58,6 +58,11 @@ fn router() {
 }
 
 #[test]
+fn overlay() {
+    check("overlay", &[r#"n0:1 i - alive("n0:1", b"\xc0\x00\x02\x02")"#]);
+}
+
+#[test]
 fn ping() {
     check("ping", &[r#"roundTrip("n1:1", "n0:1", 0.020000000s)"#]);
 }

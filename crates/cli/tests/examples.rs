@@ -53,6 +53,11 @@ fn check(example: &str, lines: &[&str]) {
 }
 
 #[test]
+fn balancer() {
+    check("balancer", &[]);
+}
+
+#[test]
 fn firewall() {
     check("firewall", &[]);
 }
@@ -60,6 +65,11 @@ fn firewall() {
 #[test]
 fn router() {
     check("router", &[]);
+}
+
+#[test]
+fn overlay() {
+    check("overlay", &[r#"n0:1 i - alive("n0:1", b"\xc0\x00\x02\x02")"#]);
 }
 
 #[test]

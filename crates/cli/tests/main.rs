@@ -30,6 +30,7 @@ mod messages;
 mod monitors;
 mod older;
 mod outside;
+mod overlay;
 mod profile;
 mod properties;
 mod protocols;

@@ -4,9 +4,9 @@
 //! packets as an app does, up to 256 at once; `tidemill-single` and libpcap get one packet per
 //! call, as libpcap's interface (`pcap_offline_filter`) has no other form. libpcap's code is
 //! optimised by its optimiser, and its program is built with the C compiler and the development
-//! files of libpcap, where these are installed. `kernel` is the same code of libpcap, compiled by the
-//! kernel of the system (`BPF_PROG_TEST_RUN`, as root), warm, without what the call costs. All have
-//! to keep the same number of packets.
+//! files of libpcap, where these are installed. `kernel` is the same code of libpcap, compiled by
+//! the kernel of the system (`BPF_PROG_TEST_RUN`, as root), warm, without what the call costs. All
+//! have to keep the same number of packets.
 
 pub mod trace;
 

@@ -89,6 +89,36 @@ fn time_is_that_of_the_captures() {
     assert!(report.nodes.expect("nodes").elapsed_ns >= 3_600_000_000_000);
 }
 
+/// Rules that send packets of their own do so in the time of the captures.
+#[test]
+fn rules_that_send_are_no_other_input() {
+    let capture = Capture::new("sent", &[0, 600_000]);
+    let graph = format!(
+        "src :: PcapReader {{ file: {:?} }}
+         rules :: Rules {{ event: \"wanted\" }}
+         read :: Sink
+         sent :: Sink
+         src -> read
+         rules -> sent",
+        capture.path()
+    );
+    let rules = "
+        r1 send(@N, \"sent\", b\"\\x01\") :- periodic(@N, E, 10).
+        r2 got(@N) :- wanted(@N, Port, Bytes).
+        watch(got).";
+    let texts = [("a.olg", rules), ("a.flow", graph.as_str())];
+    let program = Program::of_texts(&texts, &LoadOptions::default());
+    let found: String = program.diagnostics.iter().map(|one| program.sources.render(one)).collect();
+    assert!(!program.has_errors(), "{found}");
+    let began = std::time::Instant::now();
+    let (_, report) = run(program, Clock::Own);
+    assert!(began.elapsed().as_secs() < 60);
+    assert!(report.nodes.expect("nodes").elapsed_ns >= 600_000_000_000);
+    let links = report.packets.expect("packets").links;
+    let sent = links.iter().find(|(name, _)| name.contains("->sent")).expect("the link").1;
+    assert!((59..=61).contains(&sent.tx_packets), "{sent:?}");
+}
+
 /// The last column of a row of `seen`, in seconds.
 fn lateness(line: &str) -> f64 {
     let last = line.rsplit(", ").next().expect("a column");

@@ -18,6 +18,9 @@ const READER: &str = "PcapReader";
 /// Its replacement in simulations.
 const SIMULATED: &str = "SimulatedCapture";
 
+/// The app through which rules send packets, which they do in the time of the program.
+const RULES: &str = "Rules";
+
 /// System components through which a program has other input.
 const OUTSIDE: [System; 4] = [System::Input, System::Network, System::Pore, System::Xenstore];
 
@@ -80,7 +83,8 @@ pub(crate) fn first_ns(graph: &Graph) -> Option<i64> {
 fn only_captures_feed(graph: &Graph, components: Option<&Executable>) -> bool {
     let is_source = |at: usize| graph.links.iter().all(|link| link.to.app != at);
     let are_readers = graph.apps.iter().enumerate().all(|(at, app)| {
-        !app.kind.device && (app.kind.name == READER || !app.kind.pulls || !is_source(at))
+        let is_in_time = [READER, RULES].contains(&app.kind.name) || !app.kind.pulls;
+        !app.kind.device && (is_in_time || !is_source(at))
     });
     let interfaces = components.into_iter().flat_map(|program| &program.interfaces);
     are_readers && !interfaces.into_iter().any(|it| OUTSIDE.iter().any(|of| of.name() == it.name))

@@ -3,11 +3,23 @@
 use std::net::Ipv4Addr;
 
 use tidemill_filter::classic::{self, Instruction};
-use tidemill_filter::{Filter, Seen, interpret_seen};
+use tidemill_filter::{Filter, Graph, Seen, interpret_seen};
 use tidemill_packet::app::ConfigError;
 use tidemill_packet::device::SocketInstruction;
 
 use crate::filter::{FilterConfig, graph_of};
+
+/// The key of the expression.
+const KEY: &str = "filter";
+
+/// The decision graph of an expression; none for an empty one.
+pub(crate) fn parse(expr: &str) -> Result<Option<Graph>, ConfigError> {
+    if expr.trim().is_empty() {
+        return Ok(None);
+    }
+    let of_expr = FilterConfig { expr: expr.to_owned(), netmask: Ipv4Addr::UNSPECIFIED };
+    graph_of(&of_expr).map(Some).map_err(|error| ConfigError::new(KEY, error.message))
+}
 
 /// A filter, and the program for the kernel.
 #[derive(Debug)]
@@ -18,18 +30,14 @@ pub(crate) struct SocketFilter {
 }
 
 impl SocketFilter {
-    /// The filter of an expression; none for an empty one.
+    /// Compiles an expression; nothing for an empty one.
     pub(crate) fn of(expr: &str) -> Result<Option<SocketFilter>, ConfigError> {
-        if expr.trim().is_empty() {
-            return Ok(None);
-        }
-        let of_expr = FilterConfig { expr: expr.to_owned(), netmask: Ipv4Addr::UNSPECIFIED };
-        let wrong = |message: String| ConfigError::new("filter", message);
-        let graph = graph_of(&of_expr).map_err(|error| wrong(error.message))?;
+        let Some(graph) = parse(expr)? else { return Ok(None) };
         let program = classic::program(&graph).unwrap_or_default();
         let parts = |it: Instruction| (it.code, it.jump_true, it.jump_false, it.number);
         let program = program.into_iter().map(parts).collect();
-        let filter = Filter::new(graph).map_err(|error| wrong(error.to_string()))?;
+        let filter = Filter::new(graph);
+        let filter = filter.map_err(|error| ConfigError::new(KEY, error.to_string()))?;
         Ok(Some(SocketFilter { filter, program }))
     }
 

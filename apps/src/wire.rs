@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, Start};
 use tidemill_packet::device::{self, Received};
 
-use crate::socket_filter::SocketFilter;
+use crate::socket_filter::{self, SocketFilter};
 
 /// Packets of one breath at most.
 const BURST: usize = 256;
@@ -185,7 +185,7 @@ impl App for Tap {
 
 impl App for RawSocket {
     fn validate(config: &RawSocketConfig) -> Result<(), ConfigError> {
-        SocketFilter::of(&config.filter).map(drop)
+        socket_filter::parse(&config.filter).map(drop)
     }
 
     fn new(config: RawSocketConfig, _: &mut Start) -> Result<RawSocket, Fault> {

@@ -3,9 +3,11 @@
 //! A value that is used more than once and takes several instructions has a word of memory: it is
 //! computed where it is needed first on a way, and loaded where all ways have computed it.
 
+use std::cmp::Reverse;
 use std::fmt;
 
 use tidemill_stdx::id::IdVec;
+use tidemill_stdx::sort;
 
 use super::instruction::{
     ABS, ADD, ALU, AND, B, DIV, H, HAS_VLAN_TAG, IMM, IND, Instruction, JA, JEQ, JGE, JGT, JMP,
@@ -91,17 +93,12 @@ fn kept(graph: &Graph) -> Vec<ValueId> {
             }
         }
     }
-    let takes_several = |value| match value {
-        Value::Binary(..) | Value::Load { base: Some(_), .. } => true,
-        Value::Constant(_) | Value::Length | Value::Outgoing | Value::Load { base: None, .. } => {
-            false
-        }
-        Value::Walk { .. } => false,
-    };
+    let takes_several =
+        |value| matches!(value, Value::Binary(..) | Value::Load { base: Some(_), .. });
     let values = graph.values.iter().filter(|&(_, value)| takes_several(value));
     let mut several: Vec<(u32, ValueId)> =
         values.map(|(id, _)| (uses[id.raw() as usize], id)).filter(|(uses, _)| *uses > 1).collect();
-    several.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    sort::by_key(&mut several, |&(uses, id)| (Reverse(uses), id));
     several.into_iter().take(KEPT_MAX).map(|(_, id)| id).collect()
 }
 

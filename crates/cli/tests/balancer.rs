@@ -11,46 +11,27 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use tidemill_support::golden;
 
-use crate::common::device::{Namespaces, Running, sh};
-use crate::common::{Folder, root, skipped, status, stderr, tidemill};
-use crate::graphs::text;
+use crate::common::device::sh;
+use crate::common::example::{Captures, Host, joined, notes};
+use crate::common::{Folder, skipped};
 
 /// The address of the service.
 const SERVICE: &str = "192.0.2.1:80";
-
-fn folder() -> std::path::PathBuf {
-    root().join("examples/balancer")
-}
 
 /// Both engines choose the same servers and translate the same packets; `test.out` shows them.
 #[test]
 fn captures_are_balanced() {
     let at = Folder::new();
-    let run = |files: &[&str], more: &[&str]| {
-        let mut command = tidemill();
-        command.arg("run").args(files.iter().map(|file| folder().join(file))).args(more);
-        let output = command.current_dir(at.path()).output().expect("it starts");
-        assert_eq!(status(&output), 0, "{}", stderr(&output));
-        stderr(&output)
+    notes("run", "balancer", &at, &["sample.flow"], &[]);
+    let captures = Captures {
+        example: "balancer",
+        files: &["captures.flow", "servers.olg"],
+        options: &[],
+        written: &["to-clients", "to-servers"],
+        counters: "app balancer",
     };
-    run(&["sample.flow"], &[]);
-    let mut seen = Vec::new();
-    for engine in ["compiled", "dispatch"] {
-        let more = ["--listen", "localhost:0", "--engine", engine, "--stats"];
-        let notes = run(&["captures.flow", "servers.olg"], &more);
-        let mut is = String::new();
-        for name in ["to-clients", "to-servers"] {
-            let frames = text(&at.path().join(format!("{name}.pcap")));
-            is += &format!("{name}.pcap\n{frames}\n");
-        }
-        let apps = notes.lines().filter(|line| line.starts_with("app balancer"));
-        apps.filter(|line| !line.ends_with(" 0")).for_each(|line| is += &format!("{line}\n"));
-        seen.push(is);
-    }
-    assert_eq!(seen[0], seen[1], "the engines differ");
-    golden::check(&folder().join("test.out"), &seen[0]);
+    captures.compare(&at);
 }
 
 /// A server that answers connections with its number and then with what it is sent.
@@ -144,21 +125,15 @@ fn settles_on(client: &str, servers: &[u8]) {
 #[test]
 fn servers_that_do_not_answer_get_no_connections() {
     let names = ["c", "s"].map(|end| format!("tmb{}{end}", std::process::id() % 100_000));
-    let mut command = tidemill();
-    command.arg("run").arg(folder()).args(["--stats", "--listen", "localhost:0"]);
-    for (key, name) in ["CLIENTS", "SERVERS"].iter().zip(&names) {
-        command.args(["-D", &format!("{key}=\"{name}\"")]);
-    }
-    let mut running = Running::of(command);
-    if let Err(why) = running.wait_for(&names[1]) {
-        return skipped("network namespaces", &why);
-    }
-    let addresses = ["10.1.0.2/24", "10.2.0.11/24"];
-    let _namespaces = match Namespaces::new(names.iter().zip(addresses)) {
-        Ok(namespaces) => namespaces,
+    let [client, host] = &names;
+    let hosts = [
+        Host { key: "CLIENTS", device: client, address: "10.1.0.2/24" },
+        Host { key: "SERVERS", device: host, address: "10.2.0.11/24" },
+    ];
+    let (running, _namespaces) = match joined("balancer", "localhost:0", &hosts) {
+        Ok(joined) => joined,
         Err(why) => return skipped("network namespaces", &why),
     };
-    let [client, host] = &names;
     sh(&format!("ip -n {client} route add default via 10.1.0.1"));
     sh(&format!("ip -n {host} route add default via 10.2.0.1"));
     let add = |number| sh(&format!("ip -n {host} address add 10.2.0.{number}/24 dev {host}"));

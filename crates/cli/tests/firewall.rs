@@ -2,52 +2,29 @@
 //! hosts.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::common::device::{Namespaces, Running, sh, try_sh};
+use crate::common::device::{Namespaces, Running, enable_ipv6, sh, try_sh};
+use crate::common::example::{Captures, Host, joined, notes, start};
 use crate::common::node::{free_addresses, wait_until};
-use crate::common::{Folder, root, skipped, status, stderr, tidemill};
-use crate::graphs::text;
+use crate::common::{Folder, skipped, status, stderr, tidemill};
 use crate::router::refused;
-use tidemill_support::golden;
-
-fn folder() -> PathBuf {
-    root().join("examples/firewall")
-}
-
-/// Runs files of the example in a folder; returns its notes.
-fn run(at: &Folder, files: &[&str], more: &[&str]) -> String {
-    let mut command = tidemill();
-    command.arg("run").args(files.iter().map(|file| folder().join(file))).args(more);
-    let output = command.current_dir(at.path()).output().expect("it starts");
-    assert_eq!(status(&output), 0, "{}", stderr(&output));
-    stderr(&output)
-}
 
 /// Both engines pass the same frames, and drop the others for the same reasons; `test.out` shows
 /// them.
 #[test]
 fn captures_are_filtered() {
     let at = Folder::new();
-    run(&at, &["sample.flow"], &[]);
-    let mut seen = Vec::new();
-    for engine in ["compiled", "dispatch"] {
-        let more = ["--listen", "localhost:0", "--engine", engine, "--stats"];
-        let more = [&more[..], &["-D", "RATE=1", "-D", "BURST=4"]].concat();
-        let notes = run(&at, &["captures.flow", "policy.olg"], &more);
-        let mut is = String::new();
-        for name in ["to-inside", "to-outside"] {
-            let frames = text(&at.path().join(format!("{name}.pcap")));
-            is += &format!("{name}.pcap\n{frames}\n");
-        }
-        let apps = notes.lines().filter(|line| line.starts_with("app "));
-        apps.filter(|line| !line.ends_with(" 0")).for_each(|line| is += &format!("{line}\n"));
-        seen.push(is);
-    }
-    assert_eq!(seen[0], seen[1], "the engines differ");
-    golden::check(&folder().join("test.out"), &seen[0]);
+    notes("run", "firewall", &at, &["sample.flow"], &[]);
+    let captures = Captures {
+        example: "firewall",
+        files: &["captures.flow", "policy.olg"],
+        options: &["-D", "RATE=1", "-D", "BURST=4"],
+        written: &["to-inside", "to-outside"],
+        counters: "app ",
+    };
+    captures.compare(&at);
 }
 
 /// A host: a server of bytes over TCP, one that sends datagrams back, and the clients of both. The
@@ -122,7 +99,7 @@ impl Lab {
         let [inside, outside] =
             ["i", "o"].map(|end| format!("tm{name}{}{end}", std::process::id() % 100_000));
         let listen = free_addresses(1).remove(0);
-        let (firewall, namespaces) = match joined(&inside, &outside, &listen) {
+        let (firewall, namespaces) = match joined("firewall", &listen, &hosts(&inside, &outside)) {
             Ok(both) => both,
             Err(why) => {
                 skipped("network namespaces", &why);
@@ -130,10 +107,7 @@ impl Lab {
             }
         };
         sh(&format!("ip -n {outside} address add 198.51.100.80/32 dev lo"));
-        let has_6 = [&inside, &outside].into_iter().all(|host| {
-            let on = "'echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6'";
-            try_sh(&format!("ip netns exec {host} bash -c {on}")).is_ok()
-        });
+        let has_6 = [&inside, &outside].into_iter().all(|host| enable_ipv6(host).is_ok());
         if has_6 {
             sh(&format!("ip -n {outside} address add 2001:db8::80/128 dev lo nodad"));
         } else {
@@ -173,10 +147,10 @@ impl Lab {
 
     /// Runs the firewall again, on devices that it makes anew.
     fn restart(&mut self) {
-        let mut firewall = start(&self.inside, &self.outside, &self.listen);
-        firewall.wait_for(&self.outside).expect("it can be run, as before");
-        self.firewall = Some(firewall);
-        for (host, address) in [(&self.inside, "10.7.0.2/24"), (&self.outside, "10.7.0.1/24")] {
+        let hosts = hosts(&self.inside, &self.outside);
+        let firewall = start("firewall", &self.listen, &hosts);
+        self.firewall = Some(firewall.expect("it can be run, as before"));
+        for Host { device: host, address, .. } in hosts {
             sh(&format!("ip link set {host} netns {host}"));
             sh(&format!("ip -n {host} address add {address} dev {host}"));
             sh(&format!("ip -n {host} link set {host} up"));
@@ -252,20 +226,12 @@ impl Drop for Lab {
     }
 }
 
-fn start(inside: &str, outside: &str, listen: &str) -> Running {
-    let mut command = tidemill();
-    command.arg("run").arg(folder()).args(["--stats", "--listen", listen]);
-    command.args(["-D", &format!("INSIDE=\"{inside}\""), "-D", &format!("OUTSIDE=\"{outside}\"")]);
-    Running::of(command)
-}
-
-/// The firewall, and the hosts on its devices.
-fn joined(inside: &str, outside: &str, listen: &str) -> Result<(Running, Namespaces), String> {
-    let mut firewall = start(inside, outside, listen);
-    firewall.wait_for(outside)?;
-    let hosts = [(inside.to_owned(), "10.7.0.2/24"), (outside.to_owned(), "10.7.0.1/24")];
-    let namespaces = Namespaces::new(hosts.iter().map(|(name, address)| (name, *address)))?;
-    Ok((firewall, namespaces))
+/// The hosts on the devices of the firewall.
+fn hosts<'a>(inside: &'a String, outside: &'a String) -> [Host<'a>; 2] {
+    [
+        Host { key: "INSIDE", device: inside, address: "10.7.0.2/24" },
+        Host { key: "OUTSIDE", device: outside, address: "10.7.0.1/24" },
+    ]
 }
 
 /// Waits for a line; the rest can be read.

@@ -1,26 +1,11 @@
 //! The tunnel endpoint of the examples: between captures, and beside endpoints of the kernel.
 
-use std::path::PathBuf;
 use std::process::Command;
 
-use crate::common::device::{Namespaces, Running, sh, try_sh};
+use crate::common::device::{Namespaces, Running, enable_ipv6, sh, try_sh};
+use crate::common::example::{Captures, file, notes};
 use crate::common::node::{free_addresses, wait_until};
-use crate::common::{Folder, root, run, skipped, status, stderr, stdout, tidemill};
-use crate::graphs::text;
-use tidemill_support::golden;
-
-fn file(name: &str) -> PathBuf {
-    root().join("examples/overlay").join(name)
-}
-
-/// Runs a command with files of the example in a folder; returns its notes.
-fn with(command: &str, at: &Folder, files: &[&str], more: &[&str]) -> String {
-    let mut tool = tidemill();
-    tool.arg(command).args(files.iter().map(|name| file(name))).args(more);
-    let output = tool.current_dir(at.path()).output().expect("it starts");
-    assert_eq!(status(&output), 0, "{}", stderr(&output));
-    stderr(&output)
-}
+use crate::common::{Folder, run, skipped, status, stderr, stdout, tidemill};
 
 /// Both engines put the same frames into tunnels, and take the same out; `test.out` shows them, and
 /// why others are dropped.
@@ -28,23 +13,15 @@ fn with(command: &str, at: &Folder, files: &[&str], more: &[&str]) -> String {
 fn captures_pass_tunnels() {
     let at = Folder::new();
     // In a simulation, as the times of frames are exact.
-    with("sim", &at, &["sample.flow"], &[]);
-    let files = ["captures.flow", "endpoints.olg", "remotes.olg"];
-    let mut seen = Vec::new();
-    for engine in ["compiled", "dispatch"] {
-        let more = ["--listen", "localhost:0", "--engine", engine, "--stats"];
-        let notes = with("run", &at, &files, &more);
-        let mut is = String::new();
-        for name in ["to-underlay", "to-bridged", "to-routed"] {
-            let frames = text(&at.path().join(format!("{name}.pcap")));
-            is += &format!("{name}.pcap\n{frames}\n");
-        }
-        let apps = notes.lines().filter(|line| line.starts_with("app "));
-        apps.filter(|line| !line.ends_with(" 0")).for_each(|line| is += &format!("{line}\n"));
-        seen.push(is);
-    }
-    assert_eq!(seen[0], seen[1], "the engines differ");
-    golden::check(&file("test.out"), &seen[0]);
+    notes("sim", "overlay", &at, &["sample.flow"], &[]);
+    let captures = Captures {
+        example: "overlay",
+        files: &["captures.flow", "endpoints.olg", "remotes.olg"],
+        options: &[],
+        written: &["to-underlay", "to-bridged", "to-routed"],
+        counters: "app ",
+    };
+    captures.compare(&at);
     dissect(&at);
 }
 
@@ -84,7 +61,8 @@ impl Endpoint {
         let name = |end| format!("t{test}{}{number}{end}", std::process::id() % 100_000);
         let [bridged, routed, underlay] = ["b", "r", "u"].map(name);
         let mut command = tidemill();
-        command.arg("run").args(["overlay.flow", "endpoints.olg"].map(file)).arg(facts);
+        let files = ["overlay.flow", "endpoints.olg"].map(|name| file("overlay", name));
+        command.arg("run").args(files).arg(facts);
         command.args(["--listen", listen, "--stats"]);
         for define in [
             format!("BRIDGED=\"{bridged}\""),
@@ -116,13 +94,10 @@ impl Endpoint {
     /// Gives the host of the routed network an address of IPv6, if the system has it.
     fn add_v6(&self, number: u32) -> Result<String, String> {
         let routed = &self.routed;
-        let on = "'echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6'";
         let address = format!("address add 2001:db8:{number}::2/64 dev {routed} nodad");
         let route = format!("-6 route add default via 2001:db8:{number}::1");
-        try_sh(&format!(
-            "ip netns exec {routed} bash -c {on} && ip -n {routed} {address} && \
-             ip -n {routed} {route}"
-        ))
+        enable_ipv6(routed)?;
+        try_sh(&format!("ip -n {routed} {address} && ip -n {routed} {route}"))
     }
 
     /// Ends it as a crash does; its devices are gone.
@@ -182,6 +157,18 @@ fn reach_each_other(one: (&str, &str), other: (&str, &str), mtu: u32) {
     }
 }
 
+/// The endpoints 1 and 3 of a test, with these facts and control addresses, in one underlay.
+fn joined(
+    test: &str,
+    [first, third]: [&str; 2],
+    listen: &[String],
+) -> Result<(Endpoint, Endpoint, Underlay), String> {
+    let one = Endpoint::start(test, 1, first, &listen[0])?;
+    let three = Endpoint::start(test, 3, third, &listen[1])?;
+    let underlay = Underlay::new([&one, &three])?;
+    Ok((one, three, underlay))
+}
+
 /// A VXLAN of two endpoints and the kernel's, which the first one knows for as long as there is a
 /// fact.
 #[test]
@@ -194,13 +181,8 @@ fn a_vxlan_with_the_kernel() {
     let third = at.file("third.olg", &format!("{net}{third}"));
     let second = at.file("second.olg", "remote(NODE, f_ip(\"192.0.2.2\")).\n");
     let listen = free_addresses(2);
-    let made = Endpoint::start("v", 1, &first, &listen[0]).and_then(|one| {
-        let three = Endpoint::start("v", 3, &third, &listen[1])?;
-        let underlay = Underlay::new([&one, &three])?;
-        Ok((one, three, underlay))
-    });
-    let (one, three, underlay) = match made {
-        Ok(made) => made,
+    let (one, three, underlay) = match joined("v", [&first, &third], &listen) {
+        Ok(joined) => joined,
         Err(why) => return skipped("network namespaces", &why),
     };
     let host_1 = (one.bridged.as_str(), "10.0.0.1");
@@ -269,13 +251,8 @@ behind(NODE, f_ip("10.2.0.0"), 16, 1, KERNEL, true, 8).
     };
     let (first, third) = (facts(1, 3), facts(3, 1));
     let listen = free_addresses(2);
-    let made = Endpoint::start("g", 1, &first, &listen[0]).and_then(|one| {
-        let three = Endpoint::start("g", 3, &third, &listen[1])?;
-        let underlay = Underlay::new([&one, &three])?;
-        Ok((one, three, underlay))
-    });
-    let (one, three, underlay) = match made {
-        Ok(made) => made,
+    let (one, three, underlay) = match joined("g", [&first, &third], &listen) {
+        Ok(joined) => joined,
         Err(why) => return skipped("network namespaces", &why),
     };
     let (host_1, host_3) = (one.routed.clone(), three.routed.clone());

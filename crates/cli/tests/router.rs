@@ -3,63 +3,37 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::device::{Namespaces, Running, sh, try_sh};
-use crate::common::{Folder, root, skipped, status, stderr, tidemill};
-use crate::graphs::text;
-use tidemill_support::golden;
-
-fn folder() -> std::path::PathBuf {
-    root().join("examples/router")
-}
-
-/// Runs files of the example in a folder; returns its notes.
-fn run(at: &Folder, files: &[&str], more: &[&str]) -> String {
-    let mut command = tidemill();
-    command.arg("run").args(files.iter().map(|file| folder().join(file))).args(more);
-    let output = command.current_dir(at.path()).output().expect("it starts");
-    assert_eq!(status(&output), 0, "{}", stderr(&output));
-    stderr(&output)
-}
+use crate::common::device::{enable_ipv6, sh, try_sh};
+use crate::common::example::{Captures, Host, joined, notes};
+use crate::common::{Folder, skipped};
 
 /// Both engines route the same frames, errors of ICMP included; `test.out` shows them.
 #[test]
 fn captures_are_routed() {
     let at = Folder::new();
-    run(&at, &["sample.flow"], &[]);
-    let mut seen = Vec::new();
-    for engine in ["compiled", "dispatch"] {
-        let more = ["--listen", "localhost:0", "--engine", engine, "--stats"];
-        let notes = run(&at, &["captures.flow", "routes.olg"], &more);
-        let mut is = String::new();
-        for name in ["to-one", "to-two", "to-three"] {
-            let frames = text(&at.path().join(format!("{name}.pcap")));
-            is += &format!("{name}.pcap\n{frames}\n");
-        }
-        let apps = notes.lines().filter(|line| line.starts_with("app "));
-        apps.filter(|line| !line.ends_with(" 0")).for_each(|line| is += &format!("{line}\n"));
-        seen.push(is);
-    }
-    assert_eq!(seen[0], seen[1], "the engines differ");
-    golden::check(&root().join("examples/router/test.out"), &seen[0]);
+    notes("run", "router", &at, &["sample.flow"], &[]);
+    let captures = Captures {
+        example: "router",
+        files: &["captures.flow", "routes.olg"],
+        options: &[],
+        written: &["to-one", "to-two", "to-three"],
+        counters: "app ",
+    };
+    captures.compare(&at);
 }
 
 /// Three hosts, each on a network of its own, reach each other and the router through it.
 #[test]
 fn three_networks_are_joined() {
-    let names: Vec<String> =
-        ["a", "b", "c"].map(|end| format!("tmr{}{end}", std::process::id() % 100_000)).to_vec();
-    let mut command = tidemill();
-    command.arg("run").arg(folder()).args(["--stats", "--listen", "localhost:0"]);
-    for (key, name) in ["A", "B", "C"].iter().zip(&names) {
-        command.args(["-D", &format!("{key}=\"{name}\"")]);
-    }
-    let mut running = Running::of(command);
-    if let Err(why) = running.wait_for(&names[2]) {
-        return skipped("network namespaces", &why);
-    }
-    let addresses = ["10.1.0.2/24", "10.2.0.2/24", "10.3.0.2/24"];
-    let _namespaces = match Namespaces::new(names.iter().zip(addresses)) {
-        Ok(namespaces) => namespaces,
+    let names = ["a", "b", "c"].map(|end| format!("tmr{}{end}", std::process::id() % 100_000));
+    let [a, b, c] = &names;
+    let hosts = [
+        Host { key: "A", device: a, address: "10.1.0.2/24" },
+        Host { key: "B", device: b, address: "10.2.0.2/24" },
+        Host { key: "C", device: c, address: "10.3.0.2/24" },
+    ];
+    let (running, _namespaces) = match joined("router", "localhost:0", &hosts) {
+        Ok(joined) => joined,
         Err(why) => return skipped("network namespaces", &why),
     };
     for (number, name) in (1..).zip(&names) {
@@ -67,11 +41,9 @@ fn three_networks_are_joined() {
     }
     // A system may have no IPv6.
     let has_6 = (1..).zip(&names).all(|(number, name)| {
-        let inside = format!("ip netns exec {name} bash -c");
         let address = format!("ip -n {name} address add fd00:{number}::2/64 dev {name} nodad");
         let route = format!("ip -n {name} -6 route add default via fd00:{number}::1");
-        let on = "'echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6'";
-        try_sh(&format!("{inside} {on} && {address} && {route}")).is_ok()
+        enable_ipv6(name).is_ok() && try_sh(&format!("{address} && {route}")).is_ok()
     });
     if !has_6 {
         skipped("IPv6 through the router", "the system has none");

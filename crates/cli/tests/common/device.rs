@@ -80,6 +80,15 @@ pub fn sh(line: &str) -> String {
     try_sh(line).unwrap_or_else(|why| panic!("{why}"))
 }
 
+/// Enables IPv6 in a network namespace.
+///
+/// # Errors
+/// The system has none.
+pub fn enable_ipv6(namespace: &str) -> Result<String, String> {
+    let on = "'echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6'";
+    try_sh(&format!("ip netns exec {namespace} bash -c {on}"))
+}
+
 /// Network namespaces, each with a device of the same name, removed after the test.
 pub struct Namespaces(Vec<String>);
 

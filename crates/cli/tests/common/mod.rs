@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod device;
+pub mod example;
 pub mod node;
 
 use std::io::Write;

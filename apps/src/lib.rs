@@ -30,7 +30,7 @@
 //! |---|---|
 //! | beginnings | [`source`], [`generator`], [`pcap_reader`] |
 //! | ends | [`sink`], [`pcap_writer`] |
-//! | the system | [`unix_socket`], [`wire`] (TAP devices, packet sockets) |
+//! | the system | [`device`]: TAP devices, packet sockets, AF_XDP, Unix sockets |
 //! | components | [`outside`] |
 //! | ways | [`tee`], [`join`], [`split`], [`repeater`], [`sample`], [`pcap_tap`], [`matching`] |
 //! | any packets | [`filter`], [`truncate`], [`rate_limiter`], [`mark`] |
@@ -45,6 +45,7 @@
 pub mod arp;
 pub mod capture;
 mod code;
+pub mod device;
 pub mod filter;
 pub mod flooding_bridge;
 pub mod flow_export;
@@ -67,15 +68,12 @@ pub mod reassemble;
 pub mod repeater;
 pub mod sample;
 pub mod sink;
-mod socket_filter;
 pub mod source;
 pub mod split;
 pub mod tee;
 pub mod truncate;
-pub mod unix_socket;
 pub mod vlan;
 pub mod vlan_mux;
-pub mod wire;
 mod written;
 
 use tidemill_packet::app::{Catalogue, Declared};
@@ -109,12 +107,13 @@ pub fn catalogue() -> Catalogue {
         tee::Tee::declaration(),
         mark::Touch::declaration(),
         truncate::Truncate::declaration(),
-        unix_socket::UnixSocket::declaration(),
+        device::unix_socket::UnixSocket::declaration(),
         vlan::VlanTag::declaration(),
         vlan::VlanUntag::declaration(),
         vlan_mux::VlanMux::declaration(),
-        wire::RawSocket::declaration(),
-        wire::Tap::declaration(),
+        device::raw_socket::RawSocket::declaration(),
+        device::tap::Tap::declaration(),
+        device::xdp_socket::XdpSocket::declaration(),
     ])
 }
 

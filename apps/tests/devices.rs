@@ -191,19 +191,43 @@ impl Drop for Pair {
     }
 }
 
-#[test]
-fn a_capture_goes_through_raw_sockets() {
+/// A pair of devices on which the system sends nothing, with names that begin with this letter.
+fn pair(letter: char) -> Result<Pair, String> {
     let number = std::process::id() % 100_000;
-    let Pair(one, two) = &Pair(format!("tmx{number}"), format!("tmy{number}"));
-    let made = ip(&format!("link add {one} type veth peer name {two}"));
-    if let Err(why) = made.and_then(|()| quiet(one)).and_then(|()| quiet(two)) {
-        return println!("skipped: {why}");
-    }
+    let pair = Pair(format!("tm{letter}a{number}"), format!("tm{letter}b{number}"));
+    ip(&format!("link add {} type veth peer name {}", pair.0, pair.1))?;
+    quiet(&pair.0)?;
+    quiet(&pair.1)?;
+    Ok(pair)
+}
+
+/// A capture goes from one device of a pair to the other, through apps of these settings.
+fn through_pair(letter: char, app: &str, settings: &str) {
+    let pair = match pair(letter) {
+        Ok(pair) => pair,
+        Err(why) => return println!("skipped: {why}"),
+    };
+    let Pair(one, two) = &pair;
     let graph = format!(
-        "enter :: RawSocket {{ interface: \"{one}\" }}
-         leave :: RawSocket {{ interface: \"{two}\" }}"
+        "enter :: {app} {{ interface: \"{one}\" {settings} }}
+         leave :: {app} {{ interface: \"{two}\" {settings} }}"
     );
     through(100, &graph, || Ok(()), "");
+}
+
+#[test]
+fn a_capture_goes_through_raw_sockets() {
+    through_pair('r', "RawSocket", "");
+}
+
+#[test]
+fn a_capture_goes_through_rings() {
+    through_pair('b', "RawSocket", ", block_ms: 1");
+}
+
+#[test]
+fn a_capture_goes_through_xdp_sockets() {
+    through_pair('x', "XdpSocket", "");
 }
 
 #[test]

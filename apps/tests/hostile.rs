@@ -95,8 +95,8 @@ fn no_frame_makes_an_app_fail_or_lose_packets() {
     for declaration in tidemill_apps::catalogue().types() {
         let kind = declaration.name;
         let takes = declaration.ports(Direction::Input).any(|port| port.pacing != Pacing::Pull);
-        // Those three use the system: `devices.rs`.
-        if !takes || ["Tap", "RawSocket", "UnixSocket"].contains(&kind) {
+        // Those that use the system: `devices.rs`.
+        if !takes || declaration.device || kind == "UnixSocket" {
             continue;
         }
         count += 1;

@@ -10,6 +10,7 @@ mod borders;
 mod cl;
 mod clock;
 mod datalog;
+mod devices;
 mod events;
 mod explore;
 mod extent;
@@ -109,6 +110,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("workloads", "30 apps and 60 links under traffic that changes", packets::workloads),
     ("kernels", "kernels of a file beside C by hand, XDP, a component", packets::kernels),
     ("tables", "look-ups in tables of a file beside C, DPDK and BPF", packets::tables),
+    ("devices", "frames between interfaces beside C: sockets, rings, AF_XDP", devices::run),
     ("proto", "messages decoded and encoded, in bytes per second", proto::run),
     ("borders", "a crossing from one engine to another, each border", borders::run),
     ("trust", "sealed datagrams, handshakes, what strangers cost", trust::run),

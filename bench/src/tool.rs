@@ -5,6 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::extent::Extent;
+use crate::report::Report;
+
 /// A source of ours: `bench/peers/PATH`.
 pub fn source(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(path)
@@ -66,6 +69,22 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         // At worst, it stays in the target folder.
         let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A peer, if peers are measured and it is there; otherwise the reason is reported.
+pub fn built<T>(
+    extent: Extent,
+    report: &mut Report,
+    who: &str,
+    build: impl FnOnce() -> Result<T, String>,
+) -> Option<T> {
+    match extent.peers.then(build)? {
+        Ok(peer) => Some(peer),
+        Err(reason) => {
+            report.note(&format!("{who}: absent: {reason}"));
+            None
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use tidemill_stdx::internet::sum;
+use tidemill_stdx::internet::{checksum_of, sum};
 
 use super::{ETHERNET, TYPE_IPV4, ether_type, u16_at};
 
@@ -96,11 +96,7 @@ pub fn transport_checksum(
 /// The same with the addresses of IPv4 or IPv6 as they are in the header, source first.
 pub fn checksum_with(addresses: &[u8], protocol: u8, payload: &[u8]) -> u16 {
     let pseudo = sum(addresses, u32::from(protocol) + payload.len() as u32);
-    match !(sum(payload, pseudo) as u16) {
-        // 0 would mean that UDP has no checksum.
-        0 if protocol == 17 => 0xffff,
-        checksum => checksum,
-    }
+    checksum_of(sum(payload, pseudo), protocol)
 }
 
 /// A checksum after some of what it covers has changed (RFC 1624); both of the same even length.

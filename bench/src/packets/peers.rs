@@ -8,7 +8,7 @@ use std::process::Command;
 use super::{Contender, expect};
 use crate::extent::Extent;
 use crate::report::Report;
-use crate::tool::{self, Temporary};
+use crate::tool::{self, Temporary, built};
 
 /// The available peers.
 pub struct Peers {
@@ -59,22 +59,6 @@ impl Peers {
         };
         let ways = [("luajit-nested", "nested"), ("luajit-flat", "flat")];
         ways.into_iter().map(contender).collect()
-    }
-}
-
-/// A peer, if peers are measured and it is there; otherwise the reason is reported.
-pub fn built<T>(
-    extent: Extent,
-    report: &mut Report,
-    who: &str,
-    build: impl FnOnce() -> Result<T, String>,
-) -> Option<T> {
-    match extent.peers.then(build)? {
-        Ok(peer) => Some(peer),
-        Err(reason) => {
-            report.note(&format!("{who}: absent: {reason}"));
-            None
-        }
     }
 }
 

@@ -1,18 +1,14 @@
 //! The balancer of the examples: between captures, and between clients and servers that die.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-
-use crate::common::device::sh;
+use crate::common::device::{sh, within};
 use crate::common::example::{Captures, Host, joined, notes};
 use crate::common::{Folder, skipped};
 
@@ -38,17 +34,6 @@ fn captures_are_balanced() {
 struct Server {
     stopping: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// Runs `f` in a network namespace.
-fn within<T: Send>(namespace: &str, f: impl FnOnce() -> T + Send) -> T {
-    let namespace = File::open(format!("/var/run/netns/{namespace}")).expect("it was made");
-    let inside = || {
-        let network = Some(LinkNameSpaceType::Network);
-        move_into_link_name_space(namespace.as_fd(), network).expect("root may");
-        f()
-    };
-    thread::scope(|scope| scope.spawn(inside).join()).expect("it does not panic")
 }
 
 impl Server {

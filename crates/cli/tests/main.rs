@@ -52,4 +52,5 @@ mod sources;
 mod top;
 mod usage;
 mod why;
+mod wires;
 mod workers;

@@ -44,7 +44,9 @@ pub struct Driver {
     timer: Option<TimerId>,
     pause_ns: u64,
     watches: Vec<(usize, RawFd, WatchId)>,
+    /// When counters were published last, and whether a timer will publish them.
     published_ns: u64,
+    will_publish: bool,
     /// Time spent in pauses, and how many there were.
     pauses: u64,
 }
@@ -61,6 +63,7 @@ impl Driver {
             pause_ns: PAUSE_NS,
             watches: Vec::new(),
             published_ns: 0,
+            will_publish: false,
             pauses: 0,
         }
     }
@@ -180,7 +183,7 @@ fn batch<W: World>(world: &mut W, events: &mut Loop<W>) {
     let after = events.host().now();
     let driver = world.driver();
     driver.engine.end_batch(after.0);
-    driver.publish(after.0, rest);
+    publish(world, events, after, rest);
     watch_descriptors(world, events);
     let driver = world.driver();
     match rest {
@@ -205,19 +208,32 @@ fn batch<W: World>(world: &mut W, events: &mut Loop<W>) {
     world.breathed(events, rest);
 }
 
+/// Publishes at the end of a period, or before a rest that lasts longer: a graph that reads a
+/// capture rests for a millisecond at a time, one of devices until the next frame.
+fn publish<W: World>(world: &mut W, events: &mut Loop<W>, now: Time, rest: Rest) {
+    let driver = world.driver();
+    let end = driver.published_ns.saturating_add(PUBLISH_NS);
+    let may_outlast = match rest {
+        Rest::Busy | Rest::Poll(_) => false,
+        Rest::Until(at_ns) => at_ns.saturating_sub(now.0) >= PUBLISH_NS,
+        Rest::Asleep | Rest::Finished => true,
+    };
+    // Where time depends on timers, there is none only for this.
+    let at_once = driver.engine.has_capture_time() || events.host().sim().is_some();
+    if now.0 >= end || may_outlast && (at_once || rest == Rest::Finished) {
+        driver.publish(now.0);
+    } else if may_outlast && !driver.will_publish {
+        driver.will_publish = true;
+        events.timer(Time(end), |world: &mut W, events: &mut Loop<W>| {
+            world.driver().publish(events.now().0);
+        });
+    }
+}
+
 impl Driver {
-    /// Publishes before a long rest, and else once in a period: a graph that reads a capture rests
-    /// for a millisecond at a time.
-    fn publish(&mut self, now_ns: u64, rest: Rest) {
-        let is_long = match rest {
-            Rest::Busy | Rest::Poll(_) => false,
-            Rest::Until(at_ns) => at_ns.saturating_sub(now_ns) >= PUBLISH_NS,
-            Rest::Asleep | Rest::Finished => true,
-        };
-        if is_long || now_ns.saturating_sub(self.published_ns) >= PUBLISH_NS {
-            self.published_ns = now_ns;
-            self.engine.publish();
-        }
+    fn publish(&mut self, now_ns: u64) {
+        (self.published_ns, self.will_publish) = (now_ns, false);
+        self.engine.publish();
     }
 }
 

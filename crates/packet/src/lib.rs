@@ -18,7 +18,6 @@
 //! | `compiled` | a graph as native code |
 //! | `flags` | flags of the parts of a graph that have something to do |
 //! | [`drive`] | an engine on the event loop |
-//! | [`device`] | devices of the system, for apps |
 //!
 //! An engine, its packets and its apps belong to one thread. The addresses of rings, wake words,
 //! app states and ports stay as long as what they are of, so that generated code may name them.
@@ -27,7 +26,6 @@
 
 pub mod app;
 mod compiled;
-pub mod device;
 pub mod drive;
 pub mod engine;
 pub mod fields;

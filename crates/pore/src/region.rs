@@ -99,6 +99,20 @@ impl Region {
         Ok(())
     }
 
+    /// Copies bytes out of it.
+    ///
+    /// # Errors
+    /// They are not all inside.
+    pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), Error> {
+        let from = self.at(offset, into.len() as u64)?;
+        // SAFETY: `into.len()` bytes are mapped there; our own memory does not overlap the mapping;
+        // what the other side writes meanwhile makes them other bytes, and all bytes are valid.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from.cast_const(), into.as_mut_ptr(), into.len());
+        }
+        Ok(())
+    }
+
     /// Copies bytes into it.
     ///
     /// # Errors

@@ -1,9 +1,4 @@
-//! Internet checksums (RFC 1071), and those that the kernel has left to a device.
-//!
-//! A sending system leaves the checksums of TCP and UDP to the network card: the field holds the
-//! sum of the pseudo header, not yet that of the rest. A frame that never meets a card, as between
-//! the ends of a veth pair, comes to packet sockets in that state, and the kernel says so beside it
-//! (TP_STATUS_CSUMNOTREADY). [`complete`] does what the card would have done.
+//! Internet checksums (RFC 1071), and where the segments that they cover are in a frame.
 
 /// The sum that checksums are made of, of bytes that begin at an even place.
 pub fn sum(bytes: &[u8], start: u32) -> u32 {
@@ -33,51 +28,43 @@ const TAGS: [u16; 2] = [0x8100, 0x88a8];
 /// The most tags, and the most extension headers, that are skipped.
 const LAYERS_MAX: usize = 8;
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const ICMP6: u8 = 58;
+/// Protocol numbers of TCP and UDP.
+pub const TCP: u8 = 6;
+/// Of UDP.
+pub const UDP: u8 = 17;
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// The segment of a frame that a checksum is about.
-struct Segment {
-    start: usize,
-    end: usize,
-    protocol: u8,
-    /// The sum of the pseudo header.
-    pseudo: u32,
+/// What IPv4 or IPv6 carries in an Ethernet frame, extension headers skipped: offsets in the frame
+/// that may lie beyond its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Where the header of IP begins.
+    pub network: usize,
+    /// Where the segment begins.
+    pub start: usize,
+    /// One past its end.
+    pub end: usize,
+    /// Its protocol number.
+    pub protocol: u8,
+    /// The sum of its pseudo header.
+    pub pseudo: u32,
 }
 
-/// Completes the checksum of the TCP or UDP segment in an Ethernet frame that the kernel left
-/// undone; whether it did. A frame that was cut, and one whose field does not hold the sum of its
-/// pseudo header, such as a tunnel's, is left as it is.
-pub fn complete(frame: &mut [u8]) -> bool {
-    let Some(segment) = segment_of(frame) else { return false };
-    let field = match segment.protocol {
-        TCP => 16,
-        UDP => 6,
-        ICMP6 => 2,
-        _ => return false,
-    };
-    let Some(bytes) = frame.get_mut(segment.start..segment.end) else { return false };
-    match u16_at(bytes, field) {
-        // There are two ways to write 0.
-        Some(held) if u32::from(held) % 0xffff == segment.pseudo % 0xffff => {}
-        _ => return false,
-    }
-    bytes[field..field + 2].fill(0);
-    let checksum = match !(sum(bytes, segment.pseudo) as u16) {
+/// The checksum of UDP and TCP for this sum of all that they cover.
+pub fn checksum_of(sum: u32, protocol: u8) -> u16 {
+    match !(sum as u16) {
         // 0 says of UDP that there is no checksum.
-        0 if segment.protocol == UDP => 0xffff,
+        0 if protocol == UDP => 0xffff,
         checksum => checksum,
-    };
-    bytes[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
-    true
+    }
 }
 
-fn segment_of(frame: &[u8]) -> Option<Segment> {
+/// The segment that a frame carries behind up to eight VLAN tags; none, if it carries no IP, or a
+/// fragment.
+pub fn segment_of(frame: &[u8]) -> Option<Segment> {
     let mut at = ETHERNET - 2;
     for _ in 0..LAYERS_MAX {
         match u16_at(frame, at)? {
@@ -99,7 +86,8 @@ fn ipv4(frame: &[u8], start: usize) -> Option<Segment> {
     }
     let protocol = fixed[9];
     let pseudo = sum(&fixed[12..20], u32::from(protocol) + (total - header) as u32);
-    Some(Segment { start: start + header, end: start + total, protocol, pseudo })
+    let (network, start, end) = (start, start + header, start + total);
+    Some(Segment { network, start, end, protocol, pseudo })
 }
 
 fn ipv6(frame: &[u8], start: usize) -> Option<Segment> {
@@ -117,35 +105,12 @@ fn ipv6(frame: &[u8], start: usize) -> Option<Segment> {
     }
     let length = end.checked_sub(at)? as u32;
     let pseudo = sum(&fixed[8..40], u32::from(protocol) + length);
-    Some(Segment { start: at, end, protocol, pseudo })
+    Some(Segment { network: start, start: at, end, protocol, pseudo })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A frame with a segment whose field holds the sum of the pseudo header.
-    fn undone(tags: usize, is_six: bool, protocol: u8, payload: usize) -> (Vec<u8>, usize) {
-        let (field, least) = if protocol == TCP { (16, 20) } else { (6, 8) };
-        let mut frame = vec![2; 12];
-        frame.extend([0x81, 0, 0, 7].repeat(tags));
-        let length = least + payload;
-        if is_six {
-            frame.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
-            frame.extend((length as u16).to_be_bytes());
-            frame.extend([protocol, 64]);
-            frame.extend((1..=32).map(|it| it * 7));
-        } else {
-            frame.extend([0x08, 0, 0x45, 0]);
-            frame.extend((20 + length as u16).to_be_bytes());
-            frame.extend([0, 1, 0x40, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-        }
-        let start = frame.len();
-        frame.extend((0..length).map(|at| at as u8 ^ 0x5a));
-        let pseudo = segment_of(&frame).expect("a segment").pseudo as u16;
-        frame[start + field..start + field + 2].copy_from_slice(&pseudo.to_be_bytes());
-        (frame, start)
-    }
 
     #[test]
     fn sums_are_those_of_words_one_by_one() {
@@ -162,49 +127,55 @@ mod tests {
         assert_eq!(sum(&[0xff; 64], 0), 0xffff);
     }
 
+    /// A datagram of UDP behind VLAN tags, and behind options of each hop in IPv6.
+    fn datagram(tags: usize, is_six: bool, payload: &[u8]) -> Vec<u8> {
+        let mut frame = vec![2; 12];
+        frame.extend([0x81, 0, 0, 7].repeat(tags));
+        let length = 8 + payload.len() as u16;
+        if is_six {
+            frame.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
+            frame.extend((length + 8).to_be_bytes());
+            frame.extend([0, 64]);
+            frame.extend((1..=32).map(|it| it * 7));
+            frame.extend([UDP, 0, 1, 4, 0, 0, 0, 0]);
+        } else {
+            frame.extend([0x08, 0, 0x45, 0]);
+            frame.extend((20 + length).to_be_bytes());
+            frame.extend([0, 1, 0x40, 0, 64, UDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        }
+        frame.extend([0, 7, 0, 9]);
+        frame.extend(length.to_be_bytes());
+        frame.extend([0, 0]);
+        frame.extend(payload);
+        frame
+    }
+
     #[test]
-    fn what_was_left_undone_is_done_once() {
-        for (tags, is_six) in [(0, false), (1, false), (2, true), (0, true)] {
-            for (protocol, payload) in [(TCP, 0), (TCP, 33), (UDP, 1), (UDP, 1000)] {
-                let (mut frame, start) = undone(tags, is_six, protocol, payload);
-                let pseudo = segment_of(&frame).expect("a segment").pseudo;
-                // Behind the datagram there may be padding.
-                frame.extend([0xee; 5]);
-                assert!(complete(&mut frame));
-                let end = frame.len() - 5;
-                assert_eq!(sum(&frame[start..end], pseudo), 0xffff, "{tags} {is_six} {protocol}");
-                let before = frame.clone();
-                assert!(!complete(&mut frame) && frame == before, "it is right now");
-            }
+    fn segments_are_found_behind_tags_and_options() {
+        for (tags, is_six, network) in [(0, false, 14), (1, false, 18), (2, true, 22)] {
+            let frame = datagram(tags, is_six, b"abc");
+            let segment = segment_of(&frame).expect("a segment");
+            let start = network + if is_six { 48 } else { 20 };
+            assert_eq!((segment.network, segment.start), (network, start));
+            assert_eq!((segment.end, segment.protocol), (frame.len(), UDP));
         }
     }
 
     #[test]
-    fn what_is_cut_or_foreign_stays() {
-        let (whole, _) = undone(1, false, TCP, 40);
-        for length in 0..whole.len() {
-            let mut frame = whole[..length].to_vec();
-            assert!(!complete(&mut frame), "{length}");
-            assert_eq!(frame, whole[..length]);
+    fn what_is_cut_or_a_fragment_has_no_segment() {
+        let whole = datagram(1, false, b"abc");
+        for length in 0..38 {
+            assert_eq!(segment_of(&whole[..length]), None, "{length}");
         }
-        let mut other = whole.clone();
-        other[27] = 47;
-        assert!(!complete(&mut other));
         let mut fragment = whole;
         fragment[24] = 0x20;
-        assert!(!complete(&mut fragment));
+        assert_eq!(segment_of(&fragment), None);
     }
 
     #[test]
     fn a_sum_of_zero_is_written_as_ones_for_udp() {
-        let (mut frame, start) = undone(0, false, UDP, 2);
-        let pseudo = segment_of(&frame).expect("a segment").pseudo;
-        frame[start + 6..start + 8].fill(0);
-        frame[start + 8..start + 10].fill(0);
-        let rest = !(sum(&frame[start..], pseudo) as u16);
-        frame[start + 8..start + 10].copy_from_slice(&rest.to_be_bytes());
-        frame[start + 6..start + 8].copy_from_slice(&(pseudo as u16).to_be_bytes());
-        assert!(complete(&mut frame));
-        assert_eq!(frame[start + 6..start + 8], [0xff, 0xff]);
+        assert_eq!(checksum_of(0xffff, UDP), 0xffff);
+        assert_eq!(checksum_of(0xffff, TCP), 0);
+        assert_eq!(checksum_of(0x1234, UDP), 0xedcb);
     }
 }

@@ -33,10 +33,10 @@ mod graphs;
 mod instructions;
 mod peers;
 
-use super::peers::built;
 use crate::extent::Extent;
 use crate::filter::trace::Trace;
 use crate::report::{Better, Metric, Report, Row as Figure};
+use crate::tool::built;
 use graphs::{Way, checked, timed};
 use peers::{C, Came, Xdp};
 

@@ -31,10 +31,10 @@ mod peers;
 mod plan;
 mod requests;
 
-use super::peers::built;
 use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 use crate::tool::Temporary;
+use crate::tool::built;
 use graphs::{Between, timed};
 use peers::{LPM_REASON, Peer, Peers, Program, Timed};
 use plan::{Choice, KeyKind, Plan, Writes};

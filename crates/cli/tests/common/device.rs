@@ -1,8 +1,13 @@
 //! Graphs on devices that they make, and hosts around them.
 
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::{stderr, tidemill};
 
@@ -32,7 +37,7 @@ impl Running {
             if self.0.try_wait().expect("it can be asked").is_some() {
                 return Err(self.notes());
             }
-            std::thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
         }
         Ok(())
     }
@@ -87,6 +92,17 @@ pub fn sh(line: &str) -> String {
 pub fn enable_ipv6(namespace: &str) -> Result<String, String> {
     let on = "'echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6'";
     try_sh(&format!("ip netns exec {namespace} bash -c {on}"))
+}
+
+/// Runs `f` in a network namespace.
+pub fn within<T: Send>(namespace: &str, f: impl FnOnce() -> T + Send) -> T {
+    let namespace = File::open(format!("/var/run/netns/{namespace}")).expect("it was made");
+    let inside = || {
+        let network = Some(LinkNameSpaceType::Network);
+        move_into_link_name_space(namespace.as_fd(), network).expect("root may");
+        f()
+    };
+    thread::scope(|scope| scope.spawn(inside).join()).expect("it does not panic")
 }
 
 /// Network namespaces, each with a device of the same name, removed after the test.

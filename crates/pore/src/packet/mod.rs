@@ -1,9 +1,11 @@
-//! Frames: message-shaped pores over devices.
-//!
-//! Each read returns one whole frame, each write sends one. They need rights that programs seldom
+//! Frames of devices: as pores, of which each read returns one whole frame and each write sends
+//! one, and many in one call for packet apps. They need rights that programs seldom
 //! have (CAP_NET_RAW, CAP_NET_ADMIN); without them opening fails with an error that names them.
 
+mod arrival;
+mod offload;
 pub mod ring;
+pub mod socket;
 pub mod tap;
 pub mod xdp;
 
@@ -12,6 +14,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::Error;
+pub use arrival::Arrival;
 
 /// The longest frame.
 pub const FRAME_BYTES_MAX: usize = 65_536;

@@ -8,6 +8,29 @@ use std::os::unix::fs::OpenOptionsExt;
 use super::{FRAME_BYTES_MAX, check};
 use crate::{Avail, Error, Pore, PoreKind, Signal};
 
+/// The file of the device of this name, which is made if it does not exist and goes when the file
+/// is closed. Each read and write is a frame; none of them waits.
+///
+/// # Errors
+/// The name is too long, the system has no such devices, or the process may not have one.
+pub fn device(name: &str) -> Result<File, Error> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
+    let file = options.open("/dev/net/tun")?;
+    // SAFETY: zeros are a request without a name.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if name.len() >= request.ifr_name.len() || name.contains('\0') {
+        return Err(Error::Malformed("no name of a device"));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from.cast_signed();
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: the descriptor is open, and the request is of the kind that this call reads.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw const request) })?;
+    Ok(file)
+}
+
 /// A device, which goes when this is dropped.
 #[derive(Debug)]
 pub struct Tap {
@@ -22,21 +45,7 @@ impl Tap {
     /// # Errors
     /// The name is too long, the system has no such devices, or the process may not have one.
     pub fn open(name: &str) -> Result<Tap, Error> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
-        let file = options.open("/dev/net/tun")?;
-        // SAFETY: zeros are a request without a name.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        if name.len() >= request.ifr_name.len() || name.contains('\0') {
-            return Err(Error::Malformed("no name of a device"));
-        }
-        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-            *to = from.cast_signed();
-        }
-        request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
-        // SAFETY: the descriptor is open, and the request is of the kind that this call reads.
-        check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw const request) })?;
-        Ok(Tap { file, next: Vec::new() })
+        Ok(Tap { file: device(name)?, next: Vec::new() })
     }
 
     fn fetch(&mut self) -> Result<usize, Error> {

@@ -1,22 +1,27 @@
-//! Frames of one queue of an interface through AF_XDP, in copy mode, which every driver has.
+//! Frames of one queue of an interface through AF_XDP. The kernel copies them, unless the driver
+//! of the interface can share its memory.
 //!
 //! ```text
 //! umem         frames of 2048 bytes: the first half to receive into, the second to send from
 //! fill         frames that the kernel may fill       ->  rx          frames it has filled
 //! tx           frames that it shall send             ->  completion  frames it has sent
 //! ```
-//! A program of five instructions on the interface gives its frames to the socket; it goes with
-//! the pore. All four rings are rings of the kernel: indexes count entries, free-running.
+//! A program of five instructions on the interface gives its frames to the socket, within the
+//! driver if it can; it goes with the pore. All four rings are rings of the kernel: indexes count
+//! entries, free-running.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use super::arrival::Arrival;
 use super::{check, get, index_of, last, set};
 use crate::region::Region;
 use crate::{Avail, Error, Pore, PoreKind, Signal, Width};
 
 const FRAME_BYTES: u32 = 2048;
 /// Entries of each ring, and frames in each direction.
-const ENTRIES: u32 = 256;
+const ENTRIES: u32 = 2048;
+/// Descriptors that one kick sends, in copy mode.
+const KICK: u32 = 32;
 /// Bytes of an entry of rx and tx: address, length, options.
 const DESCRIPTOR_BYTES: u32 = 16;
 
@@ -27,7 +32,8 @@ const BPF_LINK_CREATE: libc::c_long = 28;
 const BPF_MAP_TYPE_XSKMAP: u32 = 17;
 const BPF_PROG_TYPE_XDP: u32 = 6;
 const BPF_ATTACH_XDP: u32 = 37;
-/// The program runs in the generic part of the kernel, whatever the driver can do.
+/// The program runs in the generic part of the kernel, whatever the driver can do: it may not be
+/// able to with the size of the interface's frames.
 const XDP_FLAGS_SKB_MODE: u32 = 2;
 
 /// One of the four rings.
@@ -75,13 +81,18 @@ impl Ring {
         u64::from(self.entries + (self.own & (ENTRIES - 1)) * entry)
     }
 
-    fn produced(&mut self) {
+    /// The next entry is ours to fill, or was read.
+    fn step(&mut self) {
         self.own = self.own.wrapping_add(1);
+    }
+
+    /// Hands over the entries that were filled.
+    fn produced(&self) {
         self.region.store_index(self.producer, self.own);
     }
 
-    fn consumed(&mut self) {
-        self.own = self.own.wrapping_add(1);
+    /// Gives back the entries that were read.
+    fn consumed(&self) {
         self.region.store_index(self.consumer, self.own);
     }
 }
@@ -102,6 +113,8 @@ pub struct Xdp {
     is_kick_due: bool,
     /// Drops that the kernel had counted at the last query.
     drops: u64,
+    /// The copy of a frame.
+    copy: Vec<u8>,
     _program: OwnedFd,
     _map: OwnedFd,
 }
@@ -152,8 +165,9 @@ impl Xdp {
         for frame in 0..ENTRIES {
             let address = u64::from(frame * FRAME_BYTES);
             fill.region.store(fill.slot(8), Width::Eight, address)?;
-            fill.produced();
+            fill.step();
         }
+        fill.produced();
         bind(&socket, index, queue)?;
         let map = bpf(BPF_MAP_CREATE, &words(&[BPF_MAP_TYPE_XSKMAP, 4, 4, queue + 1]))?;
         let (key, value) = (queue, socket.as_raw_fd());
@@ -163,8 +177,11 @@ impl Xdp {
         update[2] = (&raw const value).expose_provenance() as u64;
         call(BPF_MAP_UPDATE_ELEM, &update)?;
         let program = load_program(&map)?;
-        let link = [program.as_raw_fd() as u32, index, BPF_ATTACH_XDP, XDP_FLAGS_SKB_MODE];
-        let link = bpf(BPF_LINK_CREATE, &words(&link))?;
+        let link = |flags| {
+            let link = [program.as_raw_fd() as u32, index, BPF_ATTACH_XDP, flags];
+            bpf(BPF_LINK_CREATE, &words(&link))
+        };
+        let link = link(0).or_else(|_| link(XDP_FLAGS_SKB_MODE))?;
         let free = (ENTRIES..2 * ENTRIES).map(|frame| u64::from(frame * FRAME_BYTES)).collect();
         Ok(Xdp {
             _link: link,
@@ -177,6 +194,7 @@ impl Xdp {
             free,
             is_kick_due: false,
             drops: 0,
+            copy: Vec::new(),
             _program: program,
             _map: map,
         })
@@ -184,22 +202,160 @@ impl Xdp {
 
     /// Takes back the frames that were sent.
     fn reclaim(&mut self) -> Result<(), Error> {
-        while self.completion.filled()? > 0 {
+        for _ in 0..self.completion.filled()? {
             let address = self.completion.region.load(self.completion.slot(8), Width::Eight)?;
-            self.completion.consumed();
+            self.completion.step();
             self.free.push(address);
         }
+        self.completion.consumed();
         Ok(())
     }
 
     /// Where the next frame is, and its length.
     fn next(&self) -> Result<Option<(u64, u64)>, Error> {
-        if self.rx.filled()? == 0 {
-            return Ok(None);
-        }
+        if self.rx.filled()? == 0 { Ok(None) } else { self.descriptor().map(Some) }
+    }
+
+    /// The descriptor of the next frame, which is there: its address and length.
+    fn descriptor(&self) -> Result<(u64, u64), Error> {
         let at = self.rx.slot(DESCRIPTOR_BYTES);
         let address = self.rx.region.load(at, Width::Eight)?;
-        Ok(Some((address, self.rx.region.load(at + 8, Width::Four)?)))
+        Ok((address, self.rx.region.load(at + 8, Width::Four)?))
+    }
+
+    /// The next frame was copied: the kernel may fill it again, when the rings are handed over. It
+    /// leaves a headroom, which it cuts off itself.
+    fn took(&mut self, address: u64) -> Result<(), Error> {
+        self.rx.step();
+        let frame = address - address % u64::from(FRAME_BYTES);
+        self.fill.region.store(self.fill.slot(8), Width::Eight, frame)?;
+        self.fill.step();
+        Ok(())
+    }
+
+    /// Hands the frames over that were copied.
+    fn release(&self) {
+        self.rx.consumed();
+        self.fill.produced();
+    }
+
+    /// Takes at most `limit` frames, and calls `take` with each; returns their number.
+    ///
+    /// # Errors
+    /// A ring holds what the kernel does not write.
+    pub fn receive(
+        &mut self,
+        limit: usize,
+        take: &mut dyn FnMut(&[u8], &Arrival),
+    ) -> Result<usize, Error> {
+        let count = limit.min(self.rx.filled()? as usize);
+        for _ in 0..count {
+            let (address, length) = self.descriptor()?;
+            self.copy.clear();
+            self.umem.get(address, length, &mut self.copy)?;
+            self.took(address)?;
+            take(&self.copy, &Arrival::default());
+        }
+        self.release();
+        Ok(count)
+    }
+
+    /// Sends frames; `refused` is called with the position of each for which there is no room, or
+    /// that is longer than 2048 bytes.
+    ///
+    /// # Errors
+    /// A ring holds what the kernel does not write, or the device is gone.
+    pub fn send(&mut self, frames: &[&[u8]], refused: &mut dyn FnMut(usize)) -> Result<(), Error> {
+        self.reclaim()?;
+        for (at, frame) in frames.iter().enumerate() {
+            let is_frame = (1..=FRAME_BYTES as usize).contains(&frame.len());
+            if !(is_frame && self.queue(frame)?) {
+                refused(at);
+            }
+        }
+        self.tx.produced();
+        self.finish_sending()
+    }
+
+    /// Has the kernel send what it has not sent yet, as far as it can now.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub fn finish_sending(&mut self) -> Result<(), Error> {
+        let mut queued = self.tx.queued()?;
+        for _ in 0..ENTRIES / KICK {
+            if queued == 0 && !self.is_kick_due {
+                break;
+            }
+            self.kick()?;
+            let left = self.tx.queued()?;
+            if left == queued {
+                break;
+            }
+            queued = left;
+        }
+        Ok(())
+    }
+
+    /// Whether there is what the kernel has not sent yet.
+    pub fn is_sending(&self) -> bool {
+        self.tx.queued().is_ok_and(|queued| queued > 0)
+    }
+
+    /// Frames that the kernel has not delivered, so far: those that a ring had no room for.
+    pub fn kernel_drops(&self) -> u64 {
+        // SAFETY: zeros are such numbers.
+        let mut counts: libc::xdp_statistics = unsafe { std::mem::zeroed() };
+        // SAFETY: they are numbers.
+        if unsafe { get(&self.socket, libc::SOL_XDP, libc::XDP_STATISTICS, &mut counts) }.is_err() {
+            return self.drops;
+        }
+        counts.rx_dropped.wrapping_add(counts.rx_ring_full)
+    }
+
+    /// Puts a frame into the ring, to be handed over; false, if there is no room.
+    fn queue(&mut self, frame: &[u8]) -> Result<bool, Error> {
+        if self.tx.queued()? == ENTRIES {
+            return Ok(false);
+        }
+        let Some(address) = self.free.pop() else { return Ok(false) };
+        self.umem.put(address, frame)?;
+        let at = self.tx.slot(DESCRIPTOR_BYTES);
+        self.tx.region.store(at, Width::Eight, address)?;
+        self.tx.region.store(at + 8, Width::Four, frame.len() as u64)?;
+        self.tx.region.store(at + 12, Width::Four, 0)?;
+        self.tx.step();
+        self.is_kick_due = true;
+        Ok(true)
+    }
+
+    /// Has the kernel send from the ring.
+    fn kick(&mut self) -> Result<(), Error> {
+        self.is_kick_due = false;
+        let flags = libc::MSG_DONTWAIT;
+        let socket = self.socket.as_raw_fd();
+        // SAFETY: without an address and bytes: the kernel reads only the ring.
+        let sent = unsafe { libc::sendto(socket, std::ptr::null(), 0, flags, std::ptr::null(), 0) };
+        if sent >= 0 {
+            return Ok(());
+        }
+        match last() {
+            Error::System(error) => match error.raw_os_error() {
+                // It is busy, and continues by itself or at the next kick.
+                Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS) => {
+                    self.is_kick_due = true;
+                    Ok(())
+                }
+                _ => Err(error.into()),
+            },
+            other => Err(other),
+        }
+    }
+}
+
+impl AsFd for Xdp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 
@@ -223,11 +379,8 @@ impl Pore for Xdp {
             return Ok(0);
         }
         self.umem.get(address, length, into)?;
-        self.rx.consumed();
-        // The frame may be filled again; the kernel leaves a headroom, which it cuts off itself.
-        let frame = address - address % u64::from(FRAME_BYTES);
-        self.fill.region.store(self.fill.slot(8), Width::Eight, frame)?;
-        self.fill.produced();
+        self.took(address)?;
+        self.release();
         Ok(length as usize)
     }
 
@@ -246,51 +399,18 @@ impl Pore for Xdp {
             return Err(Error::Malformed("a frame has 1 to 2048 bytes here"));
         }
         self.reclaim()?;
-        if self.tx.queued()? == ENTRIES {
-            return Ok(0);
-        }
-        let Some(address) = self.free.pop() else { return Ok(0) };
-        self.umem.put(address, frame)?;
-        let at = self.tx.slot(DESCRIPTOR_BYTES);
-        self.tx.region.store(at, Width::Eight, address)?;
-        self.tx.region.store(at + 8, Width::Four, frame.len() as u64)?;
-        self.tx.region.store(at + 12, Width::Four, 0)?;
+        let is_queued = self.queue(frame)?;
         self.tx.produced();
-        self.is_kick_due = true;
-        Ok(frame.len())
+        Ok(if is_queued { frame.len() } else { 0 })
     }
 
     /// Makes the kernel send what was written.
     fn ring(&mut self) -> Result<(), Error> {
-        self.is_kick_due = false;
-        let flags = libc::MSG_DONTWAIT;
-        let socket = self.socket.as_raw_fd();
-        // SAFETY: without an address and bytes: the kernel reads only the ring.
-        let sent = unsafe { libc::sendto(socket, std::ptr::null(), 0, flags, std::ptr::null(), 0) };
-        if sent >= 0 {
-            return Ok(());
-        }
-        match last() {
-            Error::System(error) => match error.raw_os_error() {
-                // It is busy, and continues by itself or at the next ring.
-                Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS) => {
-                    self.is_kick_due = true;
-                    Ok(())
-                }
-                _ => Err(error.into()),
-            },
-            other => Err(other),
-        }
+        self.kick()
     }
 
     fn take_drops(&mut self) -> u64 {
-        // SAFETY: zeros are such numbers.
-        let mut counts: libc::xdp_statistics = unsafe { std::mem::zeroed() };
-        // SAFETY: they are numbers.
-        if unsafe { get(&self.socket, libc::SOL_XDP, libc::XDP_STATISTICS, &mut counts) }.is_err() {
-            return 0;
-        }
-        let drops = counts.rx_dropped.wrapping_add(counts.rx_ring_full);
+        let drops = self.kernel_drops();
         drops.wrapping_sub(std::mem::replace(&mut self.drops, drops))
     }
 
@@ -307,7 +427,6 @@ fn bind(socket: &OwnedFd, index: u32, queue: u32) -> Result<(), Error> {
     // SAFETY: zeros are an address.
     let mut address: libc::sockaddr_xdp = unsafe { std::mem::zeroed() };
     address.sxdp_family = libc::AF_XDP as u16;
-    address.sxdp_flags = libc::XDP_COPY;
     address.sxdp_ifindex = index;
     address.sxdp_queue_id = queue;
     let length = size_of::<libc::sockaddr_xdp>() as libc::socklen_t;

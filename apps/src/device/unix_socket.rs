@@ -6,7 +6,7 @@ use std::os::unix::net::UnixDatagram;
 
 use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start};
 
-use crate::wire::{burst, whole};
+use super::burst;
 
 tidemill_packet::declare! {
     /// Exchanges frames with other processes, one datagram of a Unix socket each.
@@ -61,7 +61,7 @@ impl App for UnixSocket {
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
-        burst(io, &mut self.buffer, |buffer| self.socket.recv(buffer).map(whole))
+        burst(io, &mut self.buffer, |buffer| self.socket.recv(buffer))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use tidemill_filter::classic::{self, Instruction};
 use tidemill_filter::{Filter, Graph, Seen, interpret_seen};
 use tidemill_packet::app::ConfigError;
-use tidemill_packet::device::SocketInstruction;
+use tidemill_pore::packet::socket;
 
 use crate::filter::{FilterConfig, graph_of};
 
@@ -26,7 +26,7 @@ pub(crate) fn parse(expr: &str) -> Result<Option<Graph>, ConfigError> {
 pub(crate) struct SocketFilter {
     filter: Filter,
     /// Without instructions, if classic BPF cannot express the filter.
-    program: Vec<SocketInstruction>,
+    program: Vec<socket::Instruction>,
 }
 
 impl SocketFilter {
@@ -42,7 +42,7 @@ impl SocketFilter {
     }
 
     /// The program for the kernel.
-    pub(crate) fn program(&self) -> &[SocketInstruction] {
+    pub(crate) fn program(&self) -> &[socket::Instruction] {
         &self.program
     }
 

@@ -1,0 +1,191 @@
+//! Frames of an interface through a packet socket.
+
+use std::cell::Cell;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, Start};
+use tidemill_pore::Error;
+use tidemill_pore::packet::Arrival;
+use tidemill_pore::packet::ring::{PacketRing, Shape};
+use tidemill_pore::packet::socket::{BATCH, HEADER, PacketSocket, Wanted};
+
+use super::socket_filter::{self, SocketFilter};
+use super::{BURST, ROOM, fault, send, transmit};
+
+/// Blocks of a ring: 8 MiB.
+const BLOCKS: u32 = 32;
+
+tidemill_packet::declare! {
+    /// Exchanges frames with an interface of the system, through a packet socket.
+    ///
+    /// It sees all that the interface sends and receives. What it does not take is dropped as
+    /// `not_taken`; `kernel_drops` counts the frames that the kernel had no room for. What senders
+    /// leave to the network card is done: checksums are completed, and long frames cut into the
+    /// segments that they stand for; `not_cut` counts those of which no segments can be made.
+    ///
+    /// With `filter` it takes only frames that match. As far as the kernel can tell it drops the
+    /// others before they are copied, by a program of `filter_instructions`; `not_matched` counts
+    /// those that are dropped here: with a VLAN tag, or all, if it has none.
+    ///
+    /// With `block_ms` the kernel collects frames in blocks of shared memory and hands over a block
+    /// when it is full or that old. That costs less, and frames come up to that much later.
+    app RawSocket {
+        config RawSocketConfig {
+            /// The name of the interface.
+            interface: String,
+            /// An expression as that of `Filter`; an empty one matches all.
+            filter: String = String::new(),
+            /// The milliseconds for which the kernel collects frames; 0: each is seen at once.
+            block_ms: u32 = 0,
+        }
+        ports {
+            /// Frames to be sent.
+            input: Input(Push, Optional),
+            /// Frames that were seen.
+            output: Output(Push, Optional),
+        }
+        traits { pulls, exclusive, device }
+    }
+}
+
+/// See [`RawSocket::declaration`](tidemill_packet::app::Declared::declaration).
+#[derive(Debug)]
+pub struct RawSocket {
+    device: Device,
+    filter: Option<SocketFilter>,
+    not_matched: u64,
+    not_cut: u64,
+    /// The drops that the kernel has reported so far; it reports each once.
+    kernel_drops: Cell<u64>,
+}
+
+/// How frames are received.
+#[derive(Debug)]
+enum Device {
+    Socket(Box<PacketSocket>),
+    Ring(Box<PacketRing>),
+}
+
+impl Device {
+    fn open(config: &RawSocketConfig, wanted: &Wanted<'_>) -> Result<Device, Error> {
+        let name = &config.interface;
+        if config.block_ms == 0 {
+            return Ok(Device::Socket(Box::new(PacketSocket::open(name, wanted)?)));
+        }
+        let shape = Shape { blocks: BLOCKS, retire_ms: config.block_ms };
+        Ok(Device::Ring(Box::new(PacketRing::of(name, wanted, shape)?)))
+    }
+
+    /// Calls `take` with frames that were received. Fewer than [`BATCH`]: there are no more.
+    fn receive(&mut self, take: &mut dyn FnMut(&[u8], &Arrival)) -> Result<usize, Error> {
+        match self {
+            Device::Socket(socket) => socket.receive(take),
+            Device::Ring(ring) => {
+                for count in 0..BATCH {
+                    if !ring.receive(take)? {
+                        return Ok(count);
+                    }
+                }
+                Ok(BATCH)
+            }
+        }
+    }
+
+    fn take_not_cut(&mut self) -> u64 {
+        match self {
+            Device::Socket(socket) => socket.take_uncut(),
+            Device::Ring(ring) => ring.take_uncut(),
+        }
+    }
+
+    fn take_kernel_drops(&self) -> Result<u64, Error> {
+        match self {
+            Device::Socket(socket) => socket.take_kernel_drops(),
+            Device::Ring(ring) => ring.take_kernel_drops(),
+        }
+    }
+}
+
+fn open(config: &RawSocketConfig) -> Result<(Device, Option<SocketFilter>), Fault> {
+    let filter = SocketFilter::of(&config.filter).map_err(|error| Fault::new(error.message))?;
+    let program = filter.as_ref().map_or(&[][..], SocketFilter::program);
+    let device = Device::open(config, &Wanted { filter: program, outgoing: true });
+    let device = device.map_err(|error| {
+        Fault::new(format!("cannot look at the interface `{}`: {error}", config.interface))
+    })?;
+    Ok((device, filter))
+}
+
+impl App for RawSocket {
+    fn validate(config: &RawSocketConfig) -> Result<(), ConfigError> {
+        socket_filter::parse(&config.filter).map(drop)
+    }
+
+    fn new(config: RawSocketConfig, _: &mut Start) -> Result<RawSocket, Fault> {
+        let (device, filter) = open(&config)?;
+        let (not_matched, not_cut, kernel_drops) = (0, 0, Cell::new(0));
+        Ok(RawSocket { device, filter, not_matched, not_cut, kernel_drops })
+    }
+
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        let RawSocket { device, filter, not_matched, not_cut, .. } = self;
+        let mut received = 0;
+        while received < BURST && io.room(0) >= ROOM {
+            let count = device.receive(&mut |frame, arrival| match filter {
+                Some(it) if !it.matches(frame, arrival.is_outgoing) => *not_matched += 1,
+                _ => send(io, frame, arrival),
+            });
+            *not_cut += device.take_not_cut();
+            let count = count.map_err(|error| fault(&error))?;
+            if count < BATCH {
+                return Ok(Progress::Asleep);
+            }
+            received += count;
+        }
+        Ok(Progress::Ready)
+    }
+
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        transmit(io, &HEADER, |frames, refused| {
+            match &self.device {
+                Device::Socket(socket) => socket.send(frames, refused),
+                Device::Ring(ring) => ring.send(frames, refused),
+            }
+            Ok(())
+        })
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(match &self.device {
+            Device::Socket(socket) => socket.as_fd().as_raw_fd(),
+            Device::Ring(ring) => ring.as_fd().as_raw_fd(),
+        })
+    }
+
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        let more = self.device.take_kernel_drops().unwrap_or(0);
+        self.kernel_drops.set(self.kernel_drops.get() + more);
+        let mut counts = vec![("kernel_drops", self.kernel_drops.get()), ("not_cut", self.not_cut)];
+        if let Some(filter) = &self.filter {
+            counts.push(("filter_instructions", filter.program().len() as u64));
+            counts.push(("not_matched", self.not_matched));
+        }
+        counts
+    }
+
+    fn can_take(&self, config: &RawSocketConfig) -> Result<(), Fault> {
+        open(config).map(drop)
+    }
+
+    fn reconfigure(&mut self, config: RawSocketConfig) -> Reconfigured {
+        // The drops of the old socket are counted before it is closed.
+        self.report();
+        match open(&config) {
+            Ok((device, filter)) => {
+                (self.device, self.filter) = (device, filter);
+                Reconfigured::Kept
+            }
+            Err(_) => Reconfigured::Restart,
+        }
+    }
+}

@@ -107,8 +107,12 @@ static inline void open_xdp(struct xdp *xdp, const char *name) {
     xdp->fill.own = ENTRIES;
     __atomic_store_n(xdp->fill.producer, ENTRIES, __ATOMIC_RELEASE);
     struct sockaddr_xdp address = {.sxdp_family = AF_XDP, .sxdp_ifindex = if_nametoindex(name)};
-    if (bind(xdp->socket, (struct sockaddr *)&address, sizeof address))
-        fail("not bound");
+    /* The kernel frees the queue of another socket some milliseconds after it was closed. */
+    for (int tries = 0; bind(xdp->socket, (struct sockaddr *)&address, sizeof address); tries++) {
+        if (tries == 500)
+            fail("not bound");
+        usleep(2000);
+    }
     redirect(xdp->socket, address.sxdp_ifindex);
 }
 

@@ -12,12 +12,12 @@ use super::sender::{self, Load};
 use crate::tool;
 
 /// The devices: of the sender, the two of the forwarder, of the sink.
-pub const FROM: &str = "from";
+pub const FROM: &str = "source";
 pub const NEAR: &str = "near";
 pub const FAR: &str = "far";
-const TO: &str = "to";
+const TO: &str = "sink";
 
-/// What arrives after the last frame was sent, arrives within this time.
+/// When nothing has arrived for this time, nothing will.
 const SETTLE: Duration = Duration::from_millis(100);
 
 /// The namespaces.
@@ -112,8 +112,16 @@ impl Lab {
         let before = self.arrived()?;
         let send = || sender::send(FROM, load, rate, time);
         let (sent, seconds) = self.within(&self.space(PARTS[0]), send)??;
-        thread::sleep(SETTLE);
-        let arrived = self.arrived()? - before;
+        let mut arrived = self.arrived()?;
+        loop {
+            thread::sleep(SETTLE);
+            let now = self.arrived()?;
+            if now == arrived {
+                break;
+            }
+            arrived = now;
+        }
+        let arrived = arrived - before;
         if arrived > sent {
             return Err(format!("{arrived} frames arrive, and {sent} were sent"));
         }

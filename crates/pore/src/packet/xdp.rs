@@ -11,6 +11,7 @@
 //! entries, free-running.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 use super::arrival::Arrival;
 use super::{check, get, index_of, last, set};
@@ -423,6 +424,11 @@ impl Pore for Xdp {
     }
 }
 
+/// Times that binding is tried, and the pause between: the kernel frees the queue of a socket some
+/// milliseconds after it was closed.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(2);
+
 fn bind(socket: &OwnedFd, index: u32, queue: u32) -> Result<(), Error> {
     // SAFETY: zeros are an address.
     let mut address: libc::sockaddr_xdp = unsafe { std::mem::zeroed() };
@@ -431,8 +437,16 @@ fn bind(socket: &OwnedFd, index: u32, queue: u32) -> Result<(), Error> {
     address.sxdp_queue_id = queue;
     let length = size_of::<libc::sockaddr_xdp>() as libc::socklen_t;
     let at = (&raw const address).cast();
-    // SAFETY: the address is of this length and lives during the call.
-    check(unsafe { libc::bind(socket.as_raw_fd(), at, length) }).map(drop)
+    for _ in 1..TRIES {
+        // SAFETY: the address is of this length and lives during the call.
+        match check(unsafe { libc::bind(socket.as_raw_fd(), at, length) }) {
+            Err(Error::System(error)) if error.raw_os_error() == Some(libc::EBUSY) => {
+                std::thread::sleep(PAUSE);
+            }
+            bound => return bound.map(drop),
+        }
+    }
+    Err(std::io::Error::from_raw_os_error(libc::EBUSY).into())
 }
 
 /// A redirect of each frame to the socket of its queue, or on its way if there is none:

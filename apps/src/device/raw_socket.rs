@@ -76,7 +76,7 @@ impl Device {
         Ok(Device::Ring(Box::new(PacketRing::of(name, wanted, shape)?)))
     }
 
-    /// Calls `take` with frames that were received. Fewer than [`BATCH`]: there are no more.
+    /// Calls `take` with frames that were received, [`BATCH`] at most; returns their number.
     fn receive(&mut self, take: &mut dyn FnMut(&[u8], &Arrival)) -> Result<usize, Error> {
         match self {
             Device::Socket(socket) => socket.receive(take),
@@ -136,11 +136,11 @@ impl App for RawSocket {
                 _ => send(io, frame, arrival),
             });
             *not_cut += device.take_not_cut();
-            let count = count.map_err(|error| fault(&error))?;
-            if count < BATCH {
-                return Ok(Progress::Asleep);
+            match count.map_err(|error| fault(&error))? {
+                0 => return Ok(Progress::Asleep),
+                count if count < BATCH => break,
+                count => received += count,
             }
-            received += count;
         }
         Ok(Progress::Ready)
     }

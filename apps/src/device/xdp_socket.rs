@@ -77,7 +77,7 @@ impl App for XdpSocket {
             device.finish_sending().map_err(|error| fault(&error))?;
             return Ok(Progress::Poll);
         }
-        Ok(if count < room { Progress::Asleep } else { Progress::Ready })
+        Ok(if count == 0 && room > 0 { Progress::Asleep } else { Progress::Ready })
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {

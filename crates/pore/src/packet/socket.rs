@@ -1,7 +1,8 @@
 //! Frames of an interface through a packet socket, many in one system call.
 
+use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::{io, mem, ptr};
+use std::{io, ptr};
 
 use super::arrival::{Arrival, Arrivals, TAG_BYTES, Tag};
 use super::offload::{HEADER_BYTES, Offload};
@@ -39,7 +40,44 @@ pub struct PacketSocket {
     socket: OwnedFd,
     /// Of each frame of a batch: the header of what is left to do, then its bytes.
     buffers: Vec<u8>,
+    /// Frames that the next call asks for.
+    wanted: usize,
     arrivals: Arrivals,
+}
+
+/// The fewest frames that a call asks for.
+const WANTED_MIN: usize = 4;
+
+/// What a message points to, except for its frame.
+struct Slot {
+    part: libc::iovec,
+    from: libc::sockaddr_ll,
+    /// Aligned as control data are.
+    control: [u64; CONTROL_BYTES / 8],
+}
+
+impl Slot {
+    fn new(buffer: &mut [u8]) -> Slot {
+        Slot {
+            part: libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() },
+            // SAFETY: zeros are an address.
+            from: unsafe { mem::zeroed() },
+            control: [0; CONTROL_BYTES / 8],
+        }
+    }
+
+    /// A message with these parts, which has to be used before the slot moves.
+    fn message(&mut self) -> libc::mmsghdr {
+        // SAFETY: zeros are a message without parts.
+        let mut message: libc::mmsghdr = unsafe { mem::zeroed() };
+        let header = &mut message.msg_hdr;
+        (header.msg_iov, header.msg_iovlen) = (&raw mut self.part, 1);
+        header.msg_control = self.control.as_mut_ptr().cast();
+        header.msg_controllen = CONTROL_BYTES as _;
+        header.msg_name = (&raw mut self.from).cast();
+        header.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        message
+    }
 }
 
 /// Bytes of one buffer: with those of the longest datagram of IP behind tags.
@@ -62,7 +100,7 @@ impl PacketSocket {
             .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &KEPT_BYTES))?;
         // The memory is the kernel's until a frame is that long.
         let buffers = vec![0; BATCH * BUFFER_BYTES];
-        Ok(PacketSocket { socket, buffers, arrivals: Arrivals::default() })
+        Ok(PacketSocket { socket, buffers, wanted: BATCH, arrivals: Arrivals::default() })
     }
 
     /// Receives the frames that wait, at most [`BATCH`], and calls `take` for each. What the sender
@@ -72,38 +110,34 @@ impl PacketSocket {
     /// # Errors
     /// The device is gone or down.
     pub fn receive(&mut self, take: &mut dyn FnMut(&[u8], &Arrival)) -> Result<usize, Error> {
-        // SAFETY: zeros are messages without parts, addresses, and places for them.
-        let (mut messages, mut from, mut parts): (
-            [libc::mmsghdr; BATCH],
-            [libc::sockaddr_ll; BATCH],
-            [libc::iovec; BATCH],
-        ) = unsafe { (mem::zeroed(), mem::zeroed(), mem::zeroed()) };
-        // Aligned as such messages are.
-        let mut control = [[0u64; CONTROL_BYTES / 8]; BATCH];
-        for (at, buffer) in self.buffers.chunks_exact_mut(BUFFER_BYTES).enumerate() {
-            parts[at] = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-            let message = &mut messages[at].msg_hdr;
-            (message.msg_iov, message.msg_iovlen) = (&raw mut parts[at], 1);
-            message.msg_control = control[at].as_mut_ptr().cast();
-            message.msg_controllen = CONTROL_BYTES as _;
-            message.msg_name = (&raw mut from[at]).cast();
-            message.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        // As many as have come lately, and more: preparing a message costs as much as copying one.
+        let wanted = self.wanted;
+        let mut slots: [MaybeUninit<Slot>; BATCH] = [const { MaybeUninit::uninit() }; BATCH];
+        let mut messages: [MaybeUninit<libc::mmsghdr>; BATCH] =
+            [const { MaybeUninit::uninit() }; BATCH];
+        let buffers = self.buffers.chunks_exact_mut(BUFFER_BYTES).take(wanted);
+        for ((buffer, slot), message) in buffers.zip(&mut slots).zip(&mut messages) {
+            message.write(slot.write(Slot::new(buffer)).message());
         }
-        let (fd, count) = (self.socket.as_raw_fd(), BATCH as libc::c_uint);
-        // SAFETY: each message has the addresses and lengths of its parts, which live during the
-        // call and are not used otherwise.
+        let (fd, count) = (self.socket.as_raw_fd(), wanted as libc::c_uint);
+        // SAFETY: that many messages have been written, each with the addresses and lengths of its
+        // parts, which live during the call and are not used otherwise.
         let received =
-            unsafe { libc::recvmmsg(fd, messages.as_mut_ptr(), count, 0, ptr::null_mut()) };
+            unsafe { libc::recvmmsg(fd, messages.as_mut_ptr().cast(), count, 0, ptr::null_mut()) };
         let Ok(received) = usize::try_from(received) else { return self.arrivals.failed(last()) };
+        self.wanted = (2 * received).clamp(WANTED_MIN, BATCH);
         let buffers = self.buffers.chunks_exact_mut(BUFFER_BYTES);
-        for (at, buffer) in buffers.enumerate().take(received) {
-            let received = buffer.get_mut(..messages[at].msg_len as usize);
-            let Some(&header) = received.as_ref().and_then(|it| it.first_chunk()) else { continue };
+        let of_kernel = messages.iter().zip(&slots).take(received);
+        for (buffer, (message, slot)) in buffers.zip(of_kernel) {
+            // SAFETY: no more messages were received than were written above, with a slot each.
+            let (message, slot) = unsafe { (message.assume_init_ref(), slot.assume_init_ref()) };
+            let frame = buffer.get_mut(..message.msg_len as usize);
+            let Some(&header) = frame.as_ref().and_then(|it| it.first_chunk()) else { continue };
             // The header was read: its end is room for a tag.
-            let room = received.and_then(|it| it.get_mut(HEADER_BYTES - TAG_BYTES..));
+            let room = frame.and_then(|it| it.get_mut(HEADER_BYTES - TAG_BYTES..));
             // SAFETY: the kernel has filled in the message, and its control data still live.
-            let tag = unsafe { tag_of(&messages[at].msg_hdr) };
-            let is_outgoing = from[at].sll_pkttype == libc::PACKET_OUTGOING;
+            let tag = unsafe { tag_of(&message.msg_hdr) };
+            let is_outgoing = slot.from.sll_pkttype == libc::PACKET_OUTGOING;
             let arrival = Arrival { is_outgoing, time_ns: None };
             let room = room.unwrap_or_default();
             self.arrivals.finish(room, tag, &Offload::of(&header), &arrival, take);

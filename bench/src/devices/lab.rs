@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
+use tidemill_pore::packet::xdp::Xdp;
+
 use super::sender::{self, Load};
 use crate::tool;
 
@@ -18,7 +20,7 @@ pub const FAR: &str = "far";
 const TO: &str = "sink";
 
 /// When nothing has arrived for this time, nothing will.
-const SETTLE: Duration = Duration::from_millis(100);
+const SETTLE: Duration = Duration::from_millis(50);
 
 /// The namespaces.
 pub struct Lab {
@@ -102,6 +104,15 @@ impl Lab {
         let inside = || enter(space).map(|()| work());
         let done = thread::scope(|scope| scope.spawn(inside).join());
         done.map_err(|_| "it panics".to_owned())?
+    }
+
+    /// Whether devices here have AF_XDP.
+    ///
+    /// # Errors
+    /// The reason why not.
+    pub fn has_xdp(&self) -> Result<(), String> {
+        let open = || Xdp::open(NEAR, 0).map(drop).map_err(|error| error.to_string());
+        self.within(&self.forwarder(), open)?
     }
 
     /// Sends frames at this rate.

@@ -69,18 +69,23 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         }
     };
     report.note(&format!("frames are made with --seed {seed}"));
-    let times = if extent.small {
+    let (times, sizes) = if extent.small {
         let short = Duration::from_millis(50);
-        Times { runs: 1, halvings: 1, search: short, measure: short }
+        (Times { runs: 1, halvings: 1, search: short, measure: short }, &SIZES[..1])
     } else {
         let (search, measure) = (Duration::from_millis(500), Duration::from_secs(2));
-        Times { runs: 3, halvings: 6, search, measure }
+        (Times { runs: 3, halvings: 6, search, measure }, &SIZES[..])
     };
+    let mut ways = Way::ALL.to_vec();
+    if let Err(reason) = lab.has_xdp() {
+        report.note(&format!("xdp: absent: {reason}"));
+        ways.retain(|way| *way != Way::Xdp);
+    }
     let flags = ["-Wall"];
     let c = built(extent, report, "c", || Temporary::program("forward", "c/forward.c", &flags));
     for (work_name, work) in WORKS {
-        for (size_name, size) in SIZES {
-            for way in Way::ALL {
+        for &(size_name, size) in sizes {
+            for &way in &ways {
                 let case = format!("{work_name} {size_name} {}", way.name());
                 let mut contenders = vec![("tidemill", Forwarder::Ours { way, work })];
                 let of_c = |program| Forwarder::C { program, way, work };

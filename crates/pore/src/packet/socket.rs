@@ -92,12 +92,14 @@ impl PacketSocket {
     /// # Errors
     /// There is no such interface, the process may not open it, or the kernel refuses the filter.
     pub fn open(interface: &str, wanted: &Wanted<'_>) -> Result<PacketSocket, Error> {
-        let (socket, ()) = open(interface, wanted, |_| Ok(()))?;
-        let on: libc::c_int = 1;
-        set(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
-        // Beyond the limit of the system only with privilege.
-        set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &KEPT_BYTES)
-            .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &KEPT_BYTES))?;
+        let prepare = |socket: &OwnedFd| {
+            let on: libc::c_int = 1;
+            set(socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
+            // Beyond the limit of the system only with privilege.
+            set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &KEPT_BYTES)
+                .or_else(|_| set(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &KEPT_BYTES))
+        };
+        let (socket, ()) = open(interface, wanted, prepare)?;
         // The memory is the kernel's until a frame is that long.
         let buffers = vec![0; BATCH * BUFFER_BYTES];
         Ok(PacketSocket { socket, buffers, wanted: BATCH, arrivals: Arrivals::default() })

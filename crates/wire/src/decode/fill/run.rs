@@ -420,8 +420,10 @@ impl<'r, 'p> Run<'r, 'p> {
         let memory: &mut Arena = unsafe { &mut *self.arena };
         if COPIES {
             let room = have - after >= COPIED_BYTES;
-            // SAFETY: `room` says whether `COPIED_BYTES` bytes can be read after the text.
-            view.start = unsafe { copied(memory, text, room)? };
+            let from = piece.wrapping_add(body);
+            // SAFETY: that is the text; `room` says whether `COPIED_BYTES` bytes can be read after
+            // it, which a reference to the text alone would not allow.
+            view.start = unsafe { copied(memory, from, text.len(), room)? };
         }
         // SAFETY: the caller guarantees that the field is for views.
         unsafe { put(self.record, memory, field.step, view) }.then_some(after)

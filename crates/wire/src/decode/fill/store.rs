@@ -130,27 +130,32 @@ pub(super) unsafe fn put_packed(
     good
 }
 
-/// A copy of a text, short ones in pieces.
+/// A copy of the `length` bytes of a text, short ones in pieces.
 ///
 /// # Safety
-/// With `room`, [`COPIED_BYTES`] more can be read after it.
+/// They can be read, and with `room`, [`COPIED_BYTES`] more after them.
 #[inline(always)]
-pub(super) unsafe fn copied(arena: &mut Arena, text: &[u8], room: bool) -> Option<*const u8> {
-    let place = arena.alloc(text.len())?;
-    if room && text.len() <= 4 * COPIED_BYTES {
+pub(super) unsafe fn copied(
+    arena: &mut Arena,
+    text: *const u8,
+    length: usize,
+    room: bool,
+) -> Option<*const u8> {
+    let place = arena.alloc(length)?;
+    if room && length <= 4 * COPIED_BYTES {
         let mut at = 0;
-        while at < text.len() {
+        while at < length {
             // SAFETY: the last piece ends at most one piece after the text; the arena has spare
             // bytes behind each chunk, and what lies behind the copy is not given away yet.
             unsafe {
-                let piece = text.as_ptr().add(at).cast::<[u8; COPIED_BYTES]>().read_unaligned();
+                let piece = text.add(at).cast::<[u8; COPIED_BYTES]>().read_unaligned();
                 place.add(at).cast::<[u8; COPIED_BYTES]>().write_unaligned(piece);
             }
             at += COPIED_BYTES;
         }
     } else {
         // SAFETY: just allocated with that length, so it overlaps nothing.
-        unsafe { copy::copy(place.as_ptr(), text.as_ptr(), text.len()) };
+        unsafe { copy::copy(place.as_ptr(), text, length) };
     }
     Some(place.as_ptr())
 }

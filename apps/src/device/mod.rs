@@ -50,39 +50,26 @@ fn send(io: &mut Io, frame: &[u8], arrival: &Arrival) {
     io.send(0, packet);
 }
 
-/// Gives the packets that wait to a device, many at once and each behind a header: `give` passes
-/// the position of each that the device refuses to its second argument.
+/// Gives the packets that wait to a device, many at once and each after a header; `give` returns
+/// how many of them the device refuses.
 fn transmit(
     io: &mut Io,
     header: &[u8],
-    mut give: impl FnMut(&[&[u8]], &mut dyn FnMut(usize)) -> Result<(), Fault>,
+    mut give: impl FnMut(&[&[u8]]) -> Result<usize, Fault>,
 ) -> Result<(), Fault> {
     let mut packets: [Option<Packet>; BATCH] = [const { None }; BATCH];
     loop {
-        let mut count = 0;
-        while count < BATCH
-            && let Some(mut packet) = io.receive(0)
-        {
-            match packet.prepend(header) {
-                Ok(()) => {
-                    packets[count] = Some(packet);
-                    count += 1;
-                }
-                Err(_) => io.drop(packet, "not_taken"),
-            }
+        let (mut frames, mut count) = ([&[][..]; BATCH], 0);
+        for (frame, slot) in frames.iter_mut().zip(&mut packets) {
+            let Some(packet) = io.receive(0) else { break };
+            *frame = slot.insert(packet).bytes_after(header);
+            count += 1;
         }
         if count == 0 {
             return Ok(());
         }
-        let mut frames = [&[][..]; BATCH];
-        for (frame, packet) in frames.iter_mut().zip(&packets[..count]) {
-            *frame = packet.as_ref().map_or(&[][..], Packet::bytes);
-        }
-        let mut refused = 0;
-        let given = give(&frames[..count], &mut |_| refused += 1);
-        packets[..count].fill_with(|| None);
+        let refused = give(&frames[..count])?;
         (0..refused).for_each(|_| io.count_drop("not_taken"));
-        given?;
     }
 }
 

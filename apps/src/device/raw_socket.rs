@@ -93,8 +93,8 @@ impl Device {
 
     fn take_not_cut(&mut self) -> u64 {
         match self {
-            Device::Socket(socket) => socket.take_uncut(),
-            Device::Ring(ring) => ring.take_uncut(),
+            Device::Socket(socket) => socket.take_not_cut(),
+            Device::Ring(ring) => ring.take_not_cut(),
         }
     }
 
@@ -146,12 +146,11 @@ impl App for RawSocket {
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        transmit(io, &HEADER, |frames, refused| {
-            match &self.device {
-                Device::Socket(socket) => socket.send(frames, refused),
-                Device::Ring(ring) => ring.send(frames, refused),
-            }
-            Ok(())
+        transmit(io, &HEADER, |frames| {
+            Ok(match &self.device {
+                Device::Socket(socket) => socket.send(frames),
+                Device::Ring(ring) => ring.send(frames),
+            })
         })
     }
 

@@ -82,9 +82,7 @@ impl App for XdpSocket {
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
         let device = &mut self.device;
-        transmit(io, &[], |frames, refused| {
-            device.send(frames, refused).map_err(|error| fault(&error))
-        })
+        transmit(io, &[], |frames| device.send(frames).map_err(|error| fault(&error)))
     }
 
     fn descriptor(&self) -> Option<RawFd> {

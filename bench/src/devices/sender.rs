@@ -65,9 +65,8 @@ pub fn send(device: &str, load: Load, rate: f64, time: Duration) -> Result<(u64,
             continue;
         }
         let end = (at + batch).min(frames.len());
-        let mut refused = 0;
-        socket.send(&frames[at..end], &mut |_| refused += 1);
-        sent += (end - at) as u64 - refused;
+        let refused = socket.send(&frames[at..end]);
+        sent += (end - at - refused) as u64;
         at = if end == frames.len() { 0 } else { end };
     }
 }

@@ -28,7 +28,7 @@ const BREATHS_MAX: u64 = 64;
 const PACKETS_MAX: u64 = 4096;
 
 /// Packets of a batch from which on descriptors are watched only while the graph rests: the kernel
-/// tells a watch of each frame that a socket has sent, which costs up to 0.2 us.
+/// notifies the watches of a socket of each frame that it has sent, which costs up to 0.2 us.
 const LOAD: u64 = 64;
 
 /// The first pause of a graph that must poll its sources, and the longest.

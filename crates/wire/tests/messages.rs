@@ -443,7 +443,7 @@ fn depth_has_no_price() {
     let schema = schema_of("syntax = 'proto3'; message M { M m = 1; int32 x = 2; }");
     let mut message = Message::new(&schema, "M").unwrap();
     let mut inner = message.as_mut();
-    for _ in 0..if cfg!(miri) { 300 } else { 200_000 } {
+    for _ in 0..if cfg!(miri) { 1_100 } else { 200_000 } {
         inner = inner.into_message_mut("m").unwrap();
     }
     inner.set("x", 1).unwrap();

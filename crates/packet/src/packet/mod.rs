@@ -221,6 +221,23 @@ impl Packet {
         Ok(())
     }
 
+    /// The bytes after a header of at most [`HEADROOM`] bytes, which does not become part of the
+    /// packet: for devices that want one in front.
+    ///
+    /// # Panics
+    /// The header is longer.
+    #[inline]
+    pub fn bytes_after(&mut self, header: &[u8]) -> &[u8] {
+        let head = self.head_mut();
+        if (head.start as usize) < header.len() {
+            head.move_to_headroom();
+        }
+        let (start, end) = (head.start as usize, (head.start + head.length) as usize);
+        let begin = start - header.len();
+        head.bytes[begin..start].copy_from_slice(header);
+        &head.bytes[begin..end]
+    }
+
     /// Makes the packet another one of this length: cuts the end off, or puts zeros after it. What
     /// is here then is all of it.
     ///

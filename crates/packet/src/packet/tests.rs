@@ -24,6 +24,20 @@ fn headroom_that_is_used_up_is_made_again() {
 }
 
 #[test]
+fn a_header_in_front_is_no_part_of_the_packet() {
+    let pool = Pool::new(4);
+    let mut packet = pool.packet_of(b"frame").unwrap();
+    assert_eq!(packet.bytes_after(b"head"), b"headframe");
+    // There is room for it before the longest packet, and when the headroom is used up.
+    packet.resize(BYTES_MAX - HEADROOM).unwrap();
+    packet.prepend(&[7; HEADROOM]).unwrap();
+    let bytes = packet.bytes().to_vec();
+    assert_eq!(bytes.len(), BYTES_MAX);
+    assert_eq!(packet.bytes_after(b"head"), [b"head", &bytes[..]].concat());
+    assert_eq!(packet.bytes(), bytes);
+}
+
+#[test]
 fn no_packet_is_longer_than_its_limit() {
     let pool = Pool::new(4);
     let mut packet = pool.packet().unwrap();

@@ -39,7 +39,7 @@ impl Tag {
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     /// Frames that should have been cut and could not.
-    uncut: u64,
+    not_cut: u64,
 }
 
 impl Arrivals {
@@ -58,11 +58,11 @@ impl Arrivals {
             Some(Tag(tag)) => {
                 room.copy_within(TAG_BYTES..TAG_BYTES + ADDRESSES, 0);
                 room[ADDRESSES..ADDRESSES + TAG_BYTES].copy_from_slice(&tag);
-                offload.behind(TAG_BYTES).finish(room, &mut take)
+                offload.shifted(TAG_BYTES).finish(room, &mut take)
             }
             None => offload.finish(room.get_mut(TAG_BYTES..).unwrap_or_default(), &mut take),
         };
-        self.uncut += u64::from(!is_finished);
+        self.not_cut += u64::from(!is_finished);
     }
 
     /// What a failure to receive means: nothing was received, if there was nothing.
@@ -72,7 +72,7 @@ impl Arrivals {
             Some(libc::EAGAIN | libc::EINTR) => Ok(0),
             // The kernel has no header for segments of this kind, and has dropped the frame.
             Some(libc::EINVAL) => {
-                self.uncut += 1;
+                self.not_cut += 1;
                 Ok(1)
             }
             _ => Err(error),
@@ -80,7 +80,7 @@ impl Arrivals {
     }
 
     /// Frames that could not be cut since the last call.
-    pub(super) fn take_uncut(&mut self) -> u64 {
-        std::mem::take(&mut self.uncut)
+    pub(super) fn take_not_cut(&mut self) -> u64 {
+        std::mem::take(&mut self.not_cut)
     }
 }

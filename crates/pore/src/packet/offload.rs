@@ -62,7 +62,7 @@ impl Offload {
     }
 
     /// The same for a frame to which a VLAN tag of this many bytes was added.
-    pub(super) fn behind(self, tag: usize) -> Offload {
+    pub(super) fn shifted(self, tag: usize) -> Offload {
         Offload { checksum: self.checksum.map(|(start, at)| (start + tag, at + tag)), ..self }
     }
 
@@ -111,7 +111,7 @@ fn segment(frame: &[u8], protocol: u8, payload: usize, take: &mut dyn FnMut(&[u8
         one.clear();
         one.extend_from_slice(headers);
         one.extend_from_slice(part);
-        lengthen(&mut one, &whole, index)?;
+        write_lengths(&mut one, &whole, index)?;
         match protocol {
             TCP => {
                 let ports = one.get_mut(whole.start..)?.first_chunk_mut::<20>()?;
@@ -129,14 +129,14 @@ fn segment(frame: &[u8], protocol: u8, payload: usize, take: &mut dyn FnMut(&[u8
                     .copy_from_slice(&length.to_be_bytes());
             }
         }
-        cover(&mut one)?;
+        write_checksum(&mut one)?;
         take(&one);
     }
     Some(())
 }
 
 /// Sets the length in the header of IP to that of the frame, and what follows from it.
-fn lengthen(frame: &mut [u8], whole: &Segment, index: usize) -> Option<()> {
+fn write_lengths(frame: &mut [u8], whole: &Segment, index: usize) -> Option<()> {
     let length = frame.len() - whole.network;
     let ip = frame.get_mut(whole.network..whole.start)?;
     if ip.first()? >> 4 == 6 {
@@ -154,7 +154,7 @@ fn lengthen(frame: &mut [u8], whole: &Segment, index: usize) -> Option<()> {
 }
 
 /// Computes the checksum of the segment in a frame.
-fn cover(frame: &mut [u8]) -> Option<()> {
+fn write_checksum(frame: &mut [u8]) -> Option<()> {
     let Segment { start, end, protocol, pseudo, .. } = internet::segment_of(frame)?;
     let segment = frame.get_mut(start..end)?;
     let at = if protocol == UDP { UDP_CHECKSUM } else { TCP_CHECKSUM };

@@ -10,6 +10,7 @@
 //! frame is the header of what is left to do for it. Frames are sent through the socket itself, at
 //! once.
 
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use super::arrival::{Arrival, Arrivals, TAG_BYTES, Tag};
@@ -53,8 +54,8 @@ pub struct PacketRing {
     /// The copy of a frame, with room for a tag.
     copy: Vec<u8>,
     arrivals: Arrivals,
-    /// Frames that were received and not read yet, the next one last: the segments of a long one.
-    segments: Vec<Vec<u8>>,
+    /// Frames that were received and not read yet: the segments of a long one.
+    segments: VecDeque<Vec<u8>>,
 }
 
 /// A frame in the ring.
@@ -107,7 +108,7 @@ impl PacketRing {
             next: 0,
             copy: Vec::new(),
             arrivals: Arrivals::default(),
-            segments: Vec::new(),
+            segments: VecDeque::new(),
         })
     }
 
@@ -186,15 +187,14 @@ impl PacketRing {
         Ok(true)
     }
 
-    /// Sends frames, each behind a [`socket::HEADER`]; `refused` is called with the position of
-    /// each that the kernel does not take.
-    pub fn send(&self, frames: &[&[u8]], refused: &mut dyn FnMut(usize)) {
-        socket::send(&self.socket, frames, refused);
+    /// Sends frames, each after a [`socket::HEADER`]; returns how many the kernel did not take.
+    pub fn send(&self, frames: &[&[u8]]) -> usize {
+        socket::send(&self.socket, frames)
     }
 
     /// Long frames that could not be cut since the last call.
-    pub fn take_uncut(&mut self) -> u64 {
-        self.arrivals.take_uncut()
+    pub fn take_not_cut(&mut self) -> u64 {
+        self.arrivals.take_not_cut()
     }
 
     /// Frames that were not delivered since the last call: those that the ring had no room for.
@@ -212,15 +212,13 @@ impl PacketRing {
 
     /// The frame that is read next: it stays here until it is taken.
     fn ahead(&mut self) -> Result<Option<&Vec<u8>>, Error> {
-        while self.segments.is_empty() {
-            let mut segments = Vec::new();
-            if !self.receive(&mut |frame, _| segments.push(frame.to_vec()))? {
-                return Ok(None);
-            }
-            segments.reverse();
-            self.segments = segments;
+        let mut segments = std::mem::take(&mut self.segments);
+        let mut there = true;
+        while there && segments.is_empty() {
+            there = self.receive(&mut |frame, _| segments.push_back(frame.to_vec()))?;
         }
-        Ok(self.segments.last())
+        self.segments = segments;
+        Ok(self.segments.front())
     }
 }
 
@@ -247,7 +245,7 @@ impl Pore for PacketRing {
     fn read(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
         let count = self.peek(n, into)?;
         if count > 0 {
-            self.segments.pop();
+            self.segments.pop_front();
         }
         Ok(count)
     }
@@ -275,7 +273,7 @@ impl Pore for PacketRing {
     }
 
     fn take_drops(&mut self) -> u64 {
-        self.take_kernel_drops().unwrap_or(0) + self.take_uncut()
+        self.take_kernel_drops().unwrap_or(0) + self.take_not_cut()
     }
 
     /// A write is all that the kernel needs.

@@ -147,10 +147,9 @@ impl PacketSocket {
         Ok(received)
     }
 
-    /// Sends frames, each behind a [`HEADER`]; `refused` is called with the position of each that
-    /// the kernel does not take.
-    pub fn send(&self, frames: &[&[u8]], refused: &mut dyn FnMut(usize)) {
-        send(&self.socket, frames, refused);
+    /// Sends frames, each after a [`HEADER`]; returns how many the kernel did not take.
+    pub fn send(&self, frames: &[&[u8]]) -> usize {
+        send(&self.socket, frames)
     }
 
     /// Frames that were not delivered since the last call: those that the kernel had no room for.
@@ -166,8 +165,8 @@ impl PacketSocket {
     }
 
     /// Long frames that could not be cut since the last call.
-    pub fn take_uncut(&mut self) -> u64 {
-        self.arrivals.take_uncut()
+    pub fn take_not_cut(&mut self) -> u64 {
+        self.arrivals.take_not_cut()
     }
 }
 
@@ -232,21 +231,18 @@ pub fn attach(socket: &impl AsRawFd, filter: &[Instruction]) -> Result<(), Error
     Ok(())
 }
 
-/// Sends frames, each behind a [`HEADER`], through a packet socket.
-pub(super) fn send(socket: &OwnedFd, frames: &[&[u8]], refused: &mut dyn FnMut(usize)) {
-    let mut at = 0;
+/// Sends frames, each after a [`HEADER`]; returns how many the kernel did not take.
+pub(super) fn send(socket: &OwnedFd, frames: &[&[u8]]) -> usize {
+    let (mut at, mut refused) = (0, 0);
     while at < frames.len() {
         let batch = &frames[at..frames.len().min(at + BATCH)];
         match send_batch(socket.as_raw_fd(), batch) {
             Ok(sent) => at += sent,
-            // There will be no room for the others either.
-            Err(error) if is_of_all(&error) => return (at..frames.len()).for_each(refused),
-            Err(_) => {
-                refused(at);
-                at += 1;
-            }
+            Err(error) if is_of_all(&error) => return refused + frames.len() - at,
+            Err(_) => (at, refused) = (at + 1, refused + 1),
         }
     }
+    refused
 }
 
 /// Whether other frames would be refused as well.

@@ -261,21 +261,20 @@ impl Xdp {
         Ok(count)
     }
 
-    /// Sends frames; `refused` is called with the position of each for which there is no room, or
-    /// that is longer than 2048 bytes.
+    /// Sends frames; returns how many there was no room for, or were longer than 2048 bytes.
     ///
     /// # Errors
     /// A ring holds what the kernel does not write, or the device is gone.
-    pub fn send(&mut self, frames: &[&[u8]], refused: &mut dyn FnMut(usize)) -> Result<(), Error> {
+    pub fn send(&mut self, frames: &[&[u8]]) -> Result<usize, Error> {
         self.reclaim()?;
-        for (at, frame) in frames.iter().enumerate() {
+        let mut refused = 0;
+        for frame in frames {
             let is_frame = (1..=FRAME_BYTES as usize).contains(&frame.len());
-            if !(is_frame && self.queue(frame)?) {
-                refused(at);
-            }
+            refused += usize::from(!(is_frame && self.queue(frame)?));
         }
         self.tx.produced();
-        self.finish_sending()
+        self.finish_sending()?;
+        Ok(refused)
     }
 
     /// Has the kernel send what it has not sent yet, as far as it can now.

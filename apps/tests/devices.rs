@@ -8,7 +8,9 @@ use std::time::Duration;
 use crate::common::{Folder, frames, graph_of, on_the_system as world, read, run_for, write};
 use tidemill_apps::capture::Format;
 use tidemill_apps::frame::describe;
+use tidemill_diag::Sources;
 use tidemill_packet::drive;
+use tidemill_packet::flow::{self, load_text};
 use tidemill_packet::graph::Graph;
 
 /// A path of its own for a test.
@@ -243,4 +245,18 @@ fn a_tap_gets_what_the_kernel_sends() {
     let name = format!("tmk{}", std::process::id() % 100_000);
     let tap = format!("leave :: Tap {{ name: \"{name}\" }}");
     through(100, &tap, || quiet(&name), &format!("enter :: RawSocket {{ interface: \"{name}\" }}"));
+}
+
+/// The kernel would take the lower bits of a longer time.
+#[test]
+fn a_time_of_blocks_that_the_kernel_cannot_keep_is_refused() {
+    let error = |ms: u32| {
+        let text =
+            format!("lo :: RawSocket {{ interface: \"lo\", block_ms: {ms} }} lo -> end :: Sink");
+        let (catalogue, options) = (tidemill_apps::catalogue(), flow::Options::default());
+        let loaded = load_text("a.flow", &text, &options, &catalogue, &mut Sources::new());
+        loaded.diagnostics.first().map(|it| it.message.clone())
+    };
+    assert_eq!(error(10_000), None);
+    assert_eq!(error(10_001).as_deref(), Some("lo: `block_ms`: it must be 10000 at most"));
 }

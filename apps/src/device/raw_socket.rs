@@ -15,6 +15,9 @@ use super::{BURST, ROOM, fault, send, transmit};
 /// Blocks of a ring: 8 MiB.
 const BLOCKS: u32 = 32;
 
+/// The kernel has 16 bits for the age of a block.
+const BLOCK_MS_MAX: u32 = 10_000;
+
 tidemill_packet::declare! {
     /// Exchanges frames with an interface of the system, through a packet socket.
     ///
@@ -35,7 +38,8 @@ tidemill_packet::declare! {
             interface: String,
             /// An expression as that of `Filter`; an empty one matches all.
             filter: String = String::new(),
-            /// The milliseconds for which the kernel collects frames; 0: each is seen at once.
+            /// The milliseconds for which the kernel collects frames, up to 10000; 0: each is seen
+            /// at once.
             block_ms: u32 = 0,
         }
         ports {
@@ -118,6 +122,9 @@ fn open(config: &RawSocketConfig) -> Result<(Device, Option<SocketFilter>), Faul
 
 impl App for RawSocket {
     fn validate(config: &RawSocketConfig) -> Result<(), ConfigError> {
+        if config.block_ms > BLOCK_MS_MAX {
+            return Err(ConfigError::new("block_ms", "it must be 10000 at most"));
+        }
         socket_filter::parse(&config.filter).map(drop)
     }
 

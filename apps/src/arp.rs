@@ -1,9 +1,12 @@
 //! Addresses of neighbours (RFC 826).
 
+use std::convert::Infallible;
 use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start};
+use tidemill_packet::fanout::Fanout;
 
 use crate::net::{ETHERNET, Mac, TYPE_ARP, ether_type};
 
@@ -49,7 +52,10 @@ pub struct Arp {
     mac: Mac,
     address: Ipv4Addr,
     gateway: Ipv4Addr,
-    resolved: Option<Mac>,
+    /// What all instances of the graph have learned: the answer comes to one of them.
+    resolved: Arc<Mutex<Option<Mac>>>,
+    fanout: Fanout,
+    name: String,
     has_requested: bool,
     answered: u64,
 }
@@ -79,7 +85,18 @@ fn read(frame: &[u8]) -> Option<Message> {
     is_ours.then_some(message)
 }
 
+/// The address of a gateway, shared by the instances of an app.
+fn resolved(fanout: &Fanout, name: &str, gateway: Ipv4Addr) -> Arc<Mutex<Option<Mac>>> {
+    let Ok(shared) =
+        fanout.shared(&format!("{name} {gateway}"), || Ok::<_, Infallible>(Mutex::default()));
+    shared
+}
+
 impl Arp {
+    fn resolved(&self) -> MutexGuard<'_, Option<Mac>> {
+        self.resolved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn write(&self, operation: u16, to: Mac, target_mac: Mac, target: Ipv4Addr) -> Vec<u8> {
         let mut frame = [to.0, self.mac.0].concat();
         frame.extend(TYPE_ARP.to_be_bytes());
@@ -103,7 +120,7 @@ impl Arp {
     fn receive(&mut self, io: &mut Io, message: &Message) {
         let (mac, address) = message.sender;
         if address == self.gateway && !mac.is_group() {
-            self.resolved = Some(mac);
+            *self.resolved() = Some(mac);
         }
         if message.operation == REQUEST && message.target == self.address {
             self.answered += 1;
@@ -116,16 +133,20 @@ impl Arp {
 }
 
 impl App for Arp {
-    fn new(config: ArpConfig, _: &mut Start) -> Result<Arp, Fault> {
+    fn new(config: ArpConfig, start: &mut Start) -> Result<Arp, Fault> {
         let ArpConfig { mac, address, gateway } = config;
-        Ok(Arp { mac, address, gateway, resolved: None, has_requested: false, answered: 0 })
+        let (name, fanout) = (start.name().to_owned(), start.fanout().clone());
+        let resolved = resolved(&fanout, &name, gateway);
+        let (has_requested, answered) = (false, 0);
+        Ok(Arp { mac, address, gateway, resolved, fanout, name, has_requested, answered })
     }
 
     /// The address of a gateway is valid for that gateway only.
     fn reconfigure(&mut self, config: ArpConfig) -> Reconfigured {
         let ArpConfig { mac, address, gateway } = config;
         if gateway != self.gateway {
-            (self.resolved, self.has_requested) = (None, false);
+            self.resolved = resolved(&self.fanout, &self.name, gateway);
+            self.has_requested = false;
         }
         (self.mac, self.address, self.gateway) = (mac, address, gateway);
         Reconfigured::Kept
@@ -138,8 +159,9 @@ impl App for Arp {
                 None => io.send(NORTH, packet),
             }
         }
+        let gateway = *self.resolved();
         while let Some(mut packet) = io.receive(NORTH) {
-            let Some(gateway) = self.resolved else {
+            let Some(gateway) = gateway else {
                 if !self.has_requested {
                     self.ask(io);
                 }
@@ -162,13 +184,13 @@ impl App for Arp {
     }
 
     fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
-        if self.resolved.is_none() {
+        if self.resolved().is_none() {
             self.ask(io);
         }
         Ok(())
     }
 
     fn report(&self) -> Vec<(&'static str, u64)> {
-        vec![("answered", self.answered), ("resolved", u64::from(self.resolved.is_some()))]
+        vec![("answered", self.answered), ("resolved", u64::from(self.resolved().is_some()))]
     }
 }

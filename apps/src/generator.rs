@@ -1,6 +1,7 @@
 //! Frames as the graph writes them.
 
 use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, Start};
+use tidemill_packet::fanout::Fanout;
 
 use crate::frame;
 
@@ -13,6 +14,8 @@ tidemill_packet::declare! {
     /// A frame is written `SOURCE > DESTINATION`, then layers from the outside in, then bytes:
     ///   "02:00:00:00:00:01 > 02:00:00:00:00:02 vlan 5 ip 10.0.0.1 > 10.0.0.2 udp 7 > 53 bytes 18"
     /// or as hexadecimal digits: "hex 0200..."
+    ///
+    /// Each of several workers sends the frames of its flows; number and rate are those of all.
     app Generator {
         config GeneratorConfig {
             /// The frames.
@@ -26,7 +29,7 @@ tidemill_packet::declare! {
             /// The frames.
             output: Output(Push, One),
         }
-        traits { pulls }
+        traits { pulls, divides }
     }
 }
 
@@ -39,6 +42,7 @@ pub struct Generator {
     /// Nanoseconds from one packet to the next.
     gap_ns: u64,
     start_ns: u64,
+    fanout: Fanout,
     /// The gap is another one than it was: the row of times begins anew.
     has_new_rate: bool,
 }
@@ -65,8 +69,9 @@ impl App for Generator {
 
     fn new(config: GeneratorConfig, start: &mut Start) -> Result<Generator, Fault> {
         let (frames, packets, gap_ns) = plan(&config)?;
-        let (sent, start_ns) = (0, start.now_ns());
-        Ok(Generator { frames, sent, packets, gap_ns, start_ns, has_new_rate: false })
+        let (sent, start_ns, fanout) = (0, start.now_ns(), start.fanout().clone());
+        let has_new_rate = false;
+        Ok(Generator { frames, sent, packets, gap_ns, start_ns, fanout, has_new_rate })
     }
 
     fn reconfigure(&mut self, config: GeneratorConfig) -> Reconfigured {
@@ -85,8 +90,10 @@ impl App for Generator {
         let due = due.min(self.packets).saturating_sub(self.sent);
         for _ in 0..due.min(io.room(0).min(BURST) as u64) {
             let frame = &self.frames[(self.sent % self.frames.len() as u64) as usize];
-            let Some(packet) = io.packet_of(frame) else { break };
-            io.send(0, packet);
+            if self.fanout.takes(frame) {
+                let Some(packet) = io.packet_of(frame) else { break };
+                io.send(0, packet);
+            }
             self.sent += 1;
         }
         if self.sent >= self.packets {

@@ -76,7 +76,9 @@ pub mod vlan;
 pub mod vlan_mux;
 mod written;
 
-use tidemill_packet::app::{Catalogue, Declared};
+use tidemill_packet::app::{Catalogue, Declared, Settings};
+use tidemill_packet::fanout::PortBlocks;
+use tidemill_packet::graph::Graph;
 
 /// All app types of this crate.
 pub fn catalogue() -> Catalogue {
@@ -115,6 +117,13 @@ pub fn catalogue() -> Catalogue {
         device::tap::Tap::declaration(),
         device::xdp_socket::XdpSocket::declaration(),
     ])
+}
+
+/// The ports to which answers return, of all translators of a graph.
+pub fn port_blocks(graph: &Graph) -> Vec<PortBlocks> {
+    let translators = graph.apps.iter().filter(|app| app.kind == nat44::Nat44::declaration());
+    let configs = translators.map(|app| nat44::Nat44Config::read(&app.config));
+    configs.filter_map(|config| Some(config.ok()?.blocks())).collect()
 }
 
 #[cfg(test)]

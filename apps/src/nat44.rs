@@ -2,10 +2,12 @@
 //! on a mapping's port, and mappings live as long as the inside uses them).
 
 use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use tidemill_packet::Packet;
 use tidemill_packet::app::{App, ConfigError, Fault, Io, Reconfigured, Start};
+use tidemill_packet::fanout::{Fanout, PortBlocks};
 use tidemill_stdx::keyed::Map;
 
 use crate::net::{Ipv4, Ports4, adjust, ipv4};
@@ -15,6 +17,8 @@ tidemill_packet::declare! {
     ///
     /// Drops: `no_mapping` (from outside, to a port nobody uses), `no_port` (all ports are in use),
     /// `untranslatable` (other protocols, fragments, what is not IPv4).
+    ///
+    /// Each of several workers has a block of the ports, and answers return to it by the port.
     app Nat44 {
         config Nat44Config {
             /// The public address.
@@ -50,6 +54,7 @@ type Host = (u8, Ipv4Addr, u16);
 #[derive(Debug)]
 pub struct Nat44 {
     config: Nat44Config,
+    fanout: Fanout,
     /// The public port of each host, and when the host used it last.
     ports: Map<Host, (u16, u64)>,
     /// The host of each protocol's public port.
@@ -132,23 +137,25 @@ impl App for Nat44 {
         }
     }
 
-    fn new(config: Nat44Config, _: &mut Start) -> Result<Nat44, Fault> {
+    fn new(config: Nat44Config, start: &mut Start) -> Result<Nat44, Fault> {
         let (ports, hosts, free) = (Map::default(), Map::default(), Map::default());
-        let next = config.first_port;
-        Ok(Nat44 { config, ports, hosts, free, next })
+        let fanout = start.fanout().clone();
+        let next = *range(&config, &fanout)?.start();
+        Ok(Nat44 { config, fanout, ports, hosts, free, next })
     }
 
     /// Mappings live on, those too whose port is not allocated any more. After a change of the
     /// public address they are of use to the inside only: no answer arrives for the old one.
     fn reconfigure(&mut self, config: Nat44Config) -> Reconfigured {
-        let range = |config: &Nat44Config| config.first_port..=config.last_port;
-        if range(&config) != range(&self.config) {
+        let before = self.range();
+        let Ok(range) = range(&config, &self.fanout) else { return Reconfigured::Restart };
+        if range != before {
             for (protocol, free) in &mut self.free {
                 *free = FreePorts::none();
                 let is_free = |port: &u16| !self.hosts.contains_key(&(*protocol, *port));
-                range(&config).filter(is_free).for_each(|port| free.insert(port));
+                range.clone().filter(is_free).for_each(|port| free.insert(port));
             }
-            self.next = config.first_port;
+            self.next = *range.start();
         }
         self.config = config;
         Reconfigured::Kept
@@ -176,8 +183,8 @@ impl App for Nat44 {
 
     fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
         let timeout_ns = u64::from(self.config.timeout) * 1_000_000_000;
+        let range = self.range();
         let (now_ns, hosts, free) = (io.now_ns(), &mut self.hosts, &mut self.free);
-        let range = self.config.first_port..=self.config.last_port;
         self.ports.retain(|host, (port, used_ns)| {
             let lives = now_ns.saturating_sub(*used_ns) < timeout_ns;
             if !lives {
@@ -196,7 +203,25 @@ impl App for Nat44 {
     }
 }
 
+impl Nat44Config {
+    /// The ports that mappings use, of which each instance of a graph has a block.
+    pub fn blocks(&self) -> PortBlocks {
+        PortBlocks { address: self.address, first: self.first_port, last: self.last_port }
+    }
+}
+
+/// The ports that mappings of an instance use.
+fn range(config: &Nat44Config, fanout: &Fanout) -> Result<RangeInclusive<u16>, Fault> {
+    let range = config.blocks().of(fanout.instance(), fanout.instances());
+    range.ok_or_else(|| Fault::new("there are fewer ports than workers"))
+}
+
 impl Nat44 {
+    fn range(&self) -> RangeInclusive<u16> {
+        // That there are enough has been checked for each config.
+        range(&self.config, &self.fanout).unwrap_or(self.config.first_port..=self.config.last_port)
+    }
+
     fn outwards(&mut self, packet: &mut Packet, now_ns: u64) -> Result<(), Reason> {
         let (ip, ports) = parts(packet.bytes())?;
         let own = port(packet.bytes(), ip.payload() + ports.source);
@@ -223,10 +248,11 @@ impl Nat44 {
             *used_ns = now_ns;
             return Some(*port);
         }
-        let (first, last) = (self.config.first_port, self.config.last_port);
+        let range = self.range();
+        let (first, last) = (*range.start(), *range.end());
         let free = self.free.entry(host.0).or_insert_with(|| {
             let mut all = FreePorts::none();
-            (first..=last).for_each(|port| all.insert(port));
+            range.for_each(|port| all.insert(port));
             all
         });
         let port = free.take(self.next)?;

@@ -6,6 +6,7 @@ use std::path::Path;
 use tidemill_event::Input;
 use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start};
 use tidemill_packet::engine::CaptureTime;
+use tidemill_packet::fanout::Fanout;
 
 use crate::capture::{CaptureReader, Ended, Frame, Replay};
 
@@ -30,6 +31,8 @@ tidemill_packet::declare! {
     /// after which it is not read again (`broken_off` counts the former). Packets know when they
     /// were captured and how long they were; `cut` counts those that are not whole, because the
     /// capture has only a part, or none of the bytes beyond 10 KiB.
+    ///
+    /// Each of several workers reads the whole capture and takes the packets of its flows.
     app PcapReader {
         config PcapReaderConfig {
             /// The capture.
@@ -41,7 +44,7 @@ tidemill_packet::declare! {
             /// The packets.
             output: Output(Push, One),
         }
-        traits { pulls }
+        traits { pulls, divides }
     }
 }
 
@@ -54,6 +57,7 @@ pub struct PcapReader {
     read: u64,
     /// When packets are due, if not as fast as they are taken.
     pace: Option<CaptureTime>,
+    fanout: Fanout,
     /// A packet has been read and is not due.
     has_next: bool,
     /// The time of the last packet.
@@ -130,6 +134,7 @@ impl App for PcapReader {
             times: config.times,
             read: 0,
             pace: start.captures(),
+            fanout: start.fanout().clone(),
             has_next: false,
             last_ns: 0,
             packets: 0,
@@ -153,6 +158,9 @@ impl App for PcapReader {
                     }
                     self.last_ns = self.frame.time_ns;
                     self.packets += 1;
+                    if !self.fanout.takes(&self.frame.bytes) {
+                        continue;
+                    }
                     let Some(mut packet) = io.packet_of(&self.frame.bytes) else { continue };
                     packet.set_time_ns(Some(self.frame.time_ns));
                     packet.set_wire_len(self.frame.length as usize);
@@ -161,8 +169,12 @@ impl App for PcapReader {
                 }
                 Err(Ended::Waiting) => return Ok(Progress::Asleep),
                 Err(ended @ (Ended::Invalid(_) | Ended::Truncated)) => {
-                    self.broken_off += u64::from(ended == Ended::Truncated);
                     (self.is_done, self.is_broken) = (true, true);
+                    if self.fanout.instance() > 0 {
+                        // The first says so.
+                        return Ok(Progress::Done);
+                    }
+                    self.broken_off += u64::from(ended == Ended::Truncated);
                     return Err(Fault::last(format!("`{}`: {ended}", self.file)));
                 }
                 Err(Ended::Fine) => {

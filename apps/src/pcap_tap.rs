@@ -32,7 +32,7 @@ tidemill_packet::declare! {
             /// The same.
             output: Output(Either, One),
         }
-        traits { passes, exclusive }
+        traits { passes, exclusive, divides }
     }
 }
 
@@ -57,8 +57,8 @@ impl App for PcapTap {
         }
     }
 
-    fn new(config: PcapTapConfig, _: &mut Start) -> Result<PcapTap, Fault> {
-        let capture = Capture::create(target(&config))?;
+    fn new(config: PcapTapConfig, start: &mut Start) -> Result<PcapTap, Fault> {
+        let capture = Capture::create(target(&config), start.fanout())?;
         Ok(PcapTap { capture, every: config.every, seen: 0 })
     }
 
@@ -70,21 +70,21 @@ impl App for PcapTap {
     fn reconfigure(&mut self, config: PcapTapConfig) -> Reconfigured {
         let target = target(&config);
         if target != *self.capture.target() {
-            let Ok(capture) = Capture::create(target) else { return Reconfigured::Restart };
-            self.capture = capture;
+            let Ok(()) = self.capture.replace(target) else { return Reconfigured::Restart };
         }
         self.every = config.every;
         Reconfigured::Kept
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        let mut files = self.capture.files();
         while let Some(packet) = io.receive(0) {
             if self.seen.is_multiple_of(self.every) {
-                self.capture.write(&packet, io)?;
+                files.write(&packet, io)?;
             }
             self.seen += 1;
             io.send(0, packet);
         }
-        self.capture.flush()
+        files.flush()
     }
 }

@@ -10,7 +10,8 @@ tidemill_packet::declare! {
     /// length on the wire.
     ///
     /// With `rotate_bytes` or `rotate` there are several files: `out-00001.pcap`, `out-00002.pcap`
-    /// and so on for `out.pcap`.
+    /// and so on for `out.pcap`. Several workers write one capture: packets of a flow are in their
+    /// order, those of different workers may not be.
     app PcapWriter {
         config PcapWriterConfig {
             /// The capture; what was there before is replaced.
@@ -30,7 +31,7 @@ tidemill_packet::declare! {
             /// What is written.
             input: Input(Push, Many),
         }
-        traits { exclusive }
+        traits { exclusive, divides }
     }
 }
 
@@ -47,8 +48,8 @@ impl App for PcapWriter {
         target(config).validate()
     }
 
-    fn new(config: PcapWriterConfig, _: &mut Start) -> Result<PcapWriter, Fault> {
-        Capture::create(target(&config)).map(PcapWriter)
+    fn new(config: PcapWriterConfig, start: &mut Start) -> Result<PcapWriter, Fault> {
+        Capture::create(target(&config), start.fanout()).map(PcapWriter)
     }
 
     fn can_take(&self, config: &PcapWriterConfig) -> Result<(), Fault> {
@@ -56,11 +57,12 @@ impl App for PcapWriter {
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        let mut files = self.0.files();
         for input in 0..io.inputs() {
             while let Some(packet) = io.receive(input) {
-                self.0.write(&packet, io)?;
+                files.write(&packet, io)?;
             }
         }
-        self.0.flush()
+        files.flush()
     }
 }

@@ -1,6 +1,7 @@
 //! A token bucket.
 
 use tidemill_packet::app::{App, ConfigError, Fault, Io, Reconfigured, Start};
+use tidemill_packet::fanout::Fanout;
 use tidemill_packet::kernel::{Builder, Expr, Operator, Running};
 
 use crate::code;
@@ -9,7 +10,8 @@ tidemill_packet::declare! {
     /// Limits the bytes per second by a token bucket; packets above the rate are dropped.
     ///
     /// A packet counts with the length that it had on the wire.
-    /// Dropped packets are counted as `over_rate`.
+    /// Dropped packets are counted as `over_rate`. Each of several workers has an equal part of the
+    /// rate for its flows, with a burst of its own.
     app RateLimiter {
         config RateLimiterConfig {
             /// Bytes per second.
@@ -29,13 +31,18 @@ tidemill_packet::declare! {
 
 /// See [`RateLimiter::declaration`](tidemill_packet::app::Declared::declaration).
 #[derive(Debug)]
-pub struct RateLimiter(Running);
+pub struct RateLimiter(Running, Fanout);
 
 /// What may pass is counted in bytes times 10^9, so that no fraction of a byte is lost.
 const NANOS: u64 = 1_000_000_000;
 
 /// The greatest burst, so that what may pass fits its word.
 const BURST_MAX: u64 = u64::MAX / NANOS;
+
+/// The part of the rate that an instance has.
+fn part_of(rate: u64, fanout: &Fanout) -> u64 {
+    fanout.part_of(rate).max(1)
+}
 
 impl App for RateLimiter {
     fn validate(config: &RateLimiterConfig) -> Result<(), ConfigError> {
@@ -51,7 +58,8 @@ impl App for RateLimiter {
 
     fn new(config: RateLimiterConfig, start: &mut Start) -> Result<RateLimiter, Fault> {
         let mut kernel = Builder::new("RateLimiter");
-        let rate = kernel.state("rate", config.rate);
+        let fanout = start.fanout().clone();
+        let rate = kernel.state("rate", part_of(config.rate, &fanout));
         let burst = kernel.state("burst", config.burst * NANOS);
         let tokens = kernel.state("tokens", config.burst * NANOS);
         let filled_ns = kernel.state("filled_ns", start.now_ns());
@@ -78,7 +86,7 @@ impl App for RateLimiter {
         kernel.emit(0);
         kernel.at(over);
         kernel.drop(over_rate);
-        Ok(RateLimiter(code::running(kernel)?))
+        Ok(RateLimiter(code::running(kernel)?, fanout))
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
@@ -91,7 +99,7 @@ impl App for RateLimiter {
     }
 
     fn reconfigure(&mut self, config: RateLimiterConfig) -> Reconfigured {
-        self.0.set_word("rate", config.rate);
+        self.0.set_word("rate", part_of(config.rate, &self.1));
         self.0.set_word("burst", config.burst * NANOS);
         Reconfigured::Kept
     }

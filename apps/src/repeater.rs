@@ -2,6 +2,7 @@
 
 use tidemill_packet::Packet;
 use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, Start};
+use tidemill_packet::fanout::Fanout;
 
 /// Packets of one breath at most.
 const BURST: usize = 256;
@@ -21,7 +22,7 @@ tidemill_packet::declare! {
             /// The copies.
             output: Output(Push, One),
         }
-        traits { pulls }
+        traits { pulls, divides }
     }
 }
 
@@ -33,6 +34,7 @@ pub struct Repeater {
     next: usize,
     left: Option<u64>,
     sent: u64,
+    fanout: Fanout,
 }
 
 impl App for Repeater {
@@ -43,14 +45,17 @@ impl App for Repeater {
         Ok(())
     }
 
-    fn new(config: RepeaterConfig, _: &mut Start) -> Result<Repeater, Fault> {
-        let left = (config.packets > 0).then_some(config.packets);
-        Ok(Repeater { kept: Vec::new(), kept_max: config.kept as usize, next: 0, left, sent: 0 })
+    fn new(config: RepeaterConfig, start: &mut Start) -> Result<Repeater, Fault> {
+        let fanout = start.fanout().clone();
+        let left = (config.packets > 0).then(|| fanout.part_of(config.packets));
+        let (kept, kept_max) = (Vec::new(), config.kept as usize);
+        Ok(Repeater { kept, kept_max, next: 0, left, sent: 0, fanout })
     }
 
     fn reconfigure(&mut self, config: RepeaterConfig) -> Reconfigured {
         self.kept_max = config.kept as usize;
-        self.left = (config.packets > 0).then(|| config.packets.saturating_sub(self.sent));
+        let packets = self.fanout.part_of(config.packets);
+        self.left = (config.packets > 0).then(|| packets.saturating_sub(self.sent));
         Reconfigured::Kept
     }
 

@@ -1,6 +1,7 @@
 //! Packets of zeros, as fast as they are taken.
 
 use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, Start};
+use tidemill_packet::fanout::Fanout;
 use tidemill_packet::kernel::{Builder, Running};
 use tidemill_packet::packet::BYTES_MAX;
 
@@ -11,6 +12,8 @@ const BURST: u32 = 256;
 
 tidemill_packet::declare! {
     /// Sends packets of zeros as fast as the link takes them, for benchmarks and tests.
+    ///
+    /// Each of several workers sends its part of the number: zeros have no flow.
     app Source {
         config SourceConfig {
             /// Bytes of a packet.
@@ -22,7 +25,7 @@ tidemill_packet::declare! {
             /// The packets.
             output: Output(Push, One),
         }
-        traits { pulls, kernel }
+        traits { pulls, divides, kernel }
     }
 }
 
@@ -32,16 +35,18 @@ pub struct Source {
     running: Running,
     /// The number of packets; the greatest number: no end.
     packets: u64,
+    fanout: Fanout,
 }
 
 impl Source {
-    fn of(config: &SourceConfig) -> Result<Source, Fault> {
+    fn of(config: &SourceConfig, fanout: &Fanout) -> Result<Source, Fault> {
         let mut kernel = Builder::new("Source");
-        let packets = if config.packets > 0 { config.packets } else { u64::MAX };
+        let has_end = config.packets > 0;
+        let packets = if has_end { fanout.part_of(config.packets) } else { u64::MAX };
         let left = kernel.state("left", packets);
         kernel.supply(config.size.into(), BURST, left);
         kernel.emit(0);
-        Ok(Source { running: code::running(kernel)?, packets })
+        Ok(Source { running: code::running(kernel)?, packets, fanout: fanout.clone() })
     }
 
     fn left(&self) -> u64 {
@@ -57,8 +62,8 @@ impl App for Source {
         }
     }
 
-    fn new(config: SourceConfig, _: &mut Start) -> Result<Source, Fault> {
-        Source::of(&config)
+    fn new(config: SourceConfig, start: &mut Start) -> Result<Source, Fault> {
+        Source::of(&config, start.fanout())
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
@@ -71,7 +76,9 @@ impl App for Source {
 
     /// Sent packets count: a source of 100 packets that is made one of 120 has 20 more.
     fn reconfigure(&mut self, config: SourceConfig) -> Reconfigured {
-        let Ok(mut next) = Source::of(&config) else { return Reconfigured::Restart };
+        let Ok(mut next) = Source::of(&config, &self.fanout) else {
+            return Reconfigured::Restart;
+        };
         if self.packets < u64::MAX && next.packets < u64::MAX {
             let sent = self.packets - self.left();
             next.running.set_word("left", next.packets.saturating_sub(sent));

@@ -3,9 +3,11 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind};
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tidemill_packet::Packet;
 use tidemill_packet::app::{ConfigError, Fault, Io};
+use tidemill_packet::fanout::Fanout;
 
 use crate::capture::{CaptureWriter, Format, SNAP_MAX};
 
@@ -79,8 +81,38 @@ fn no_write(name: &str, error: &io::Error) -> Fault {
     Fault::new(format!("cannot write `{name}`: {error}"))
 }
 
-/// A capture that an app writes.
+/// A capture that an app writes, with those of the other instances of its graph.
 pub(crate) struct Capture {
+    target: Target,
+    files: Arc<Mutex<Files>>,
+    fanout: Fanout,
+}
+
+impl Capture {
+    pub(crate) fn create(target: Target, fanout: &Fanout) -> Result<Capture, Fault> {
+        let files = || Files::create(target.clone()).map(Mutex::new);
+        let files = fanout.shared(&target.file, files)?;
+        Ok(Capture { target, files, fanout: fanout.clone() })
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Writes elsewhere from now on.
+    pub(crate) fn replace(&mut self, target: Target) -> Result<(), Fault> {
+        *self = Capture::create(target, &self.fanout)?;
+        Ok(())
+    }
+
+    /// The files, which the others leave alone meanwhile.
+    pub(crate) fn files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The files of a capture.
+pub(crate) struct Files {
     target: Target,
     writer: CaptureWriter<BufWriter<File>>,
     /// The number of the present file.
@@ -89,14 +121,10 @@ pub(crate) struct Capture {
     first_ns: Option<i64>,
 }
 
-impl Capture {
-    pub(crate) fn create(target: Target) -> Result<Capture, Fault> {
+impl Files {
+    fn create(target: Target) -> Result<Files, Fault> {
         let writer = open(&target, 1)?;
-        Ok(Capture { target, writer, number: 1, first_ns: None })
-    }
-
-    pub(crate) fn target(&self) -> &Target {
-        &self.target
+        Ok(Files { target, writer, number: 1, first_ns: None })
     }
 
     pub(crate) fn write(&mut self, packet: &Packet, io: &Io) -> Result<(), Fault> {

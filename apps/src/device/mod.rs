@@ -6,6 +6,7 @@
 
 pub mod raw_socket;
 mod socket_filter;
+pub mod steering;
 pub mod tap;
 pub mod unix_socket;
 pub mod xdp_socket;

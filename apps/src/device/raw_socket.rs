@@ -2,14 +2,18 @@
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::sync::Arc;
 
 use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, Start};
+use tidemill_packet::fanout::Fanout;
 use tidemill_pore::Error;
 use tidemill_pore::packet::Arrival;
+use tidemill_pore::packet::group::Group;
 use tidemill_pore::packet::ring::{PacketRing, Shape};
 use tidemill_pore::packet::socket::{BATCH, HEADER, PacketSocket, Wanted};
 
 use super::socket_filter::{self, SocketFilter};
+use super::steering;
 use super::{BURST, ROOM, fault, send, transmit};
 
 /// Blocks of a ring: 8 MiB.
@@ -32,6 +36,8 @@ tidemill_packet::declare! {
     ///
     /// With `block_ms` the kernel collects frames in blocks of shared memory and hands over a block
     /// when it is full or that old. That costs less, and frames come up to that much later.
+    ///
+    /// Each of several workers has a socket, to which the kernel gives the frames of its flows.
     app RawSocket {
         config RawSocketConfig {
             /// The name of the interface.
@@ -48,7 +54,7 @@ tidemill_packet::declare! {
             /// Frames that were seen.
             output: Output(Push, Optional),
         }
-        traits { pulls, exclusive, device }
+        traits { pulls, exclusive, device, divides }
     }
 }
 
@@ -57,6 +63,9 @@ tidemill_packet::declare! {
 pub struct RawSocket {
     device: Device,
     filter: Option<SocketFilter>,
+    fanout: Fanout,
+    /// The sockets of all instances of the graph, if there are several.
+    group: Option<Arc<Group>>,
     not_matched: u64,
     not_cut: u64,
     /// The drops that the kernel has reported so far; it reports each once.
@@ -110,10 +119,26 @@ impl Device {
     }
 }
 
-fn open(config: &RawSocketConfig) -> Result<(Device, Option<SocketFilter>), Fault> {
+/// The sockets of all instances of a graph on an interface, if there are several.
+fn group(fanout: &Fanout, interface: &str) -> Result<Option<Arc<Group>>, Fault> {
+    if !fanout.is_divided() {
+        return Ok(None);
+    }
+    let group = || {
+        let program = steering::program(fanout);
+        let program = program.ok_or_else(|| Fault::new("there are too many ranges of ports"))?;
+        Ok(Group::new(program.into_iter().map(socket_filter::parts).collect()))
+    };
+    fanout.shared(interface, group).map(Some)
+}
+
+fn open(
+    config: &RawSocketConfig,
+    group: Option<&Group>,
+) -> Result<(Device, Option<SocketFilter>), Fault> {
     let filter = SocketFilter::of(&config.filter).map_err(|error| Fault::new(error.message))?;
     let program = filter.as_ref().map_or(&[][..], SocketFilter::program);
-    let device = Device::open(config, &Wanted { filter: program, outgoing: true });
+    let device = Device::open(config, &Wanted { filter: program, outgoing: true, group });
     let device = device.map_err(|error| {
         Fault::new(format!("cannot look at the interface `{}`: {error}", config.interface))
     })?;
@@ -128,10 +153,12 @@ impl App for RawSocket {
         socket_filter::parse(&config.filter).map(drop)
     }
 
-    fn new(config: RawSocketConfig, _: &mut Start) -> Result<RawSocket, Fault> {
-        let (device, filter) = open(&config)?;
+    fn new(config: RawSocketConfig, start: &mut Start) -> Result<RawSocket, Fault> {
+        let fanout = start.fanout().clone();
+        let group = group(&fanout, &config.interface)?;
+        let (device, filter) = open(&config, group.as_deref())?;
         let (not_matched, not_cut, kernel_drops) = (0, 0, Cell::new(0));
-        Ok(RawSocket { device, filter, not_matched, not_cut, kernel_drops })
+        Ok(RawSocket { device, filter, fanout, group, not_matched, not_cut, kernel_drops })
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
@@ -180,15 +207,19 @@ impl App for RawSocket {
     }
 
     fn can_take(&self, config: &RawSocketConfig) -> Result<(), Fault> {
-        open(config).map(drop)
+        open(config, None).map(drop)
     }
 
     fn reconfigure(&mut self, config: RawSocketConfig) -> Reconfigured {
         // The drops of the old socket are counted before it is closed.
         self.report();
-        match open(&config) {
-            Ok((device, filter)) => {
-                (self.device, self.filter) = (device, filter);
+        let opened = group(&self.fanout, &config.interface).and_then(|group| {
+            let (device, filter) = open(&config, group.as_deref())?;
+            Ok((group, device, filter))
+        });
+        match opened {
+            Ok(opened) => {
+                (self.group, self.device, self.filter) = opened;
                 Reconfigured::Kept
             }
             Err(_) => Reconfigured::Restart,

@@ -21,6 +21,11 @@ pub(crate) fn parse(expr: &str) -> Result<Option<Graph>, ConfigError> {
     graph_of(&of_expr).map(Some).map_err(|error| ConfigError::new(KEY, error.message))
 }
 
+/// An instruction in the form for sockets.
+pub(crate) fn parts(it: Instruction) -> socket::Instruction {
+    (it.code, it.jump_true, it.jump_false, it.number)
+}
+
 /// A filter, and the program for the kernel.
 #[derive(Debug)]
 pub(crate) struct SocketFilter {
@@ -34,7 +39,6 @@ impl SocketFilter {
     pub(crate) fn of(expr: &str) -> Result<Option<SocketFilter>, ConfigError> {
         let Some(graph) = parse(expr)? else { return Ok(None) };
         let program = classic::program(&graph).unwrap_or_default();
-        let parts = |it: Instruction| (it.code, it.jump_true, it.jump_false, it.number);
         let program = program.into_iter().map(parts).collect();
         let filter = Filter::new(graph);
         let filter = filter.map_err(|error| ConfigError::new(KEY, error.to_string()))?;

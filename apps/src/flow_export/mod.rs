@@ -58,7 +58,7 @@ tidemill_packet::declare! {
             source_port: u16 = 4739,
             /// The Ethernet address that they come from.
             mac: Mac = Mac([0; 6]),
-            /// The observation domain.
+            /// The observation domain; that of worker N, counted from 0, is greater by N.
             domain: u32 = 0,
             /// Seconds after which a flow that goes on is exported.
             active: u32 = 300,
@@ -112,6 +112,8 @@ pub struct FlowExport {
     waiting_bytes: usize,
     /// Flows for which a lower limit left no room.
     surplus: Vec<Ended>,
+    /// The number of this instance of the graph.
+    instance: u32,
     /// Data records sent in this domain, modulo 2^32.
     sequence: u32,
     /// When templates were sent last, and messages since; none, if the collector has none.
@@ -193,6 +195,7 @@ impl App for FlowExport {
             waiting: Vec::new(),
             waiting_bytes: 0,
             surplus: Vec::new(),
+            instance: start.fanout().instance(),
             sequence: 0,
             templates_sent: None,
             counts: Counts::default(),
@@ -398,7 +401,7 @@ impl FlowExport {
             // The field ends in 2106.
             time_s: time_s as u32,
             sequence: self.sequence,
-            domain: self.config.domain,
+            domain: self.config.domain.wrapping_add(self.instance),
         }
     }
 

@@ -2,12 +2,11 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use crate::common::device::{Namespaces, Running, sh, try_sh, within};
-use crate::common::{Folder, skipped};
+use crate::common::{Folder, skipped, tidemill};
 
 /// Bytes of a transfer, and a number of full frames that could not carry half of them.
 const BYTES: usize = 8_000_000;
@@ -79,7 +78,7 @@ fn transfer(hosts: &Hosts) {
 
 /// Hosts send frames of up to 64 KiB without checksums, for a card to cut. A bridge of packet
 /// sockets does what the card would have done.
-fn pass(letter: char, settings: &str) {
+fn pass(letter: char, settings: &str, more: &[&str]) {
     let hosts = match Hosts::new(letter) {
         Ok(hosts) => hosts,
         Err(why) => return skipped("network namespaces", &why),
@@ -93,7 +92,9 @@ fn pass(letter: char, settings: &str) {
          two -> one"
     );
     let graph = folder.file("bridge.flow", &graph);
-    let running = Running::start(Path::new(&graph), &[]);
+    let mut command = tidemill();
+    command.arg("run").arg(&graph).arg("--stats").args(more);
+    let running = Running::of(command);
     let before = hosts.frames();
     transfer(&hosts);
     let frames = hosts.frames() - before;
@@ -106,10 +107,15 @@ fn pass(letter: char, settings: &str) {
 
 #[test]
 fn long_frames_pass_a_bridge() {
-    pass('w', "");
+    pass('w', "", &[]);
 }
 
 #[test]
 fn long_frames_pass_a_bridge_in_blocks() {
-    pass('v', ", block_ms: 1");
+    pass('v', ", block_ms: 1", &[]);
+}
+
+#[test]
+fn long_frames_pass_the_bridges_of_several_workers() {
+    pass('m', "", &["--workers", "3"]);
 }

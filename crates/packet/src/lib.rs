@@ -18,6 +18,7 @@
 //! | `compiled` | a graph as native code |
 //! | `flags` | flags of the parts of a graph that have something to do |
 //! | [`drive`] | an engine on the event loop |
+//! | [`fanout`] | several instances of a graph, and which flows each has |
 //!
 //! An engine, its packets and its apps belong to one thread. The addresses of rings, wake words,
 //! app states and ports stay as long as what they are of, so that generated code may name them.
@@ -28,6 +29,7 @@ pub mod app;
 mod compiled;
 pub mod drive;
 pub mod engine;
+pub mod fanout;
 pub mod fields;
 mod flags;
 pub mod flow;

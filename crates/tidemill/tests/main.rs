@@ -4,6 +4,7 @@ mod borders;
 mod captures;
 mod decode;
 mod explore;
+mod instances;
 mod loops;
 mod messages;
 mod nodes;

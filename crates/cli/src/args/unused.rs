@@ -36,7 +36,7 @@ const CONCERNS: [(&str, &[FileKind]); 52] = [
     ("--linearizable", &[Rules]),
     ("--trace", &[Rules]),
     ("--svg", &[Rules]),
-    ("--workers without several --nodes", &[Components]),
+    ("--workers without several --nodes", &[Components, Packets]),
     ("--memory", &[Components]),
     ("--stack", &[Components]),
     ("--root", &[Rules, Components, Packets]),

@@ -1,6 +1,7 @@
 //! Lays a program out: jumps lead forwards, so from its end on all distances are known.
 
-use super::instruction::{Instruction, JA, JMP, RET};
+use super::code::{JA, JMP, RET};
+use super::instruction::Instruction;
 use crate::graph::{NodeId, Target};
 
 /// What a program returns for packets that pass: all their bytes.

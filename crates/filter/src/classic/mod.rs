@@ -14,6 +14,7 @@
 //!   (007) ret      #0
 //! ```
 
+pub mod code;
 mod instruction;
 mod layout;
 mod write;

@@ -9,11 +9,11 @@ use std::fmt;
 use tidemill_stdx::id::IdVec;
 use tidemill_stdx::sort;
 
-use super::instruction::{
-    ABS, ADD, ALU, AND, B, DIV, H, HAS_VLAN_TAG, IMM, IND, Instruction, JA, JEQ, JGE, JGT, JMP,
-    JSET, LD, LDX, LEN, LENGTH_MAX, LSH, MEM, MISC, MOD, MUL, OR, OUTGOING, PACKET_TYPE, RSH, ST,
-    SUB, TAX, W, X, XOR,
+use super::code::{
+    ABS, ADD, ALU, AND, B, DIV, H, IMM, IND, JA, JEQ, JGE, JGT, JMP, JSET, LD, LDX, LEN, LSH, MEM,
+    MISC, MOD, MUL, OR, RSH, ST, SUB, TAX, W, X, XOR,
 };
+use super::instruction::{HAS_VLAN_TAG, Instruction, LENGTH_MAX, OUTGOING, PACKET_TYPE};
 use super::layout::{Item, Place, layout};
 use crate::ast::Operator;
 use crate::graph::{Check, Comparison, Graph, NodeId, Target, Value, ValueId, Width};

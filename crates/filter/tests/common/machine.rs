@@ -15,8 +15,18 @@ pub fn run(program: &[Instruction], bytes: &[u8], beside: Beside) -> u32 {
         match at {
             0xffff_f004 => return Some(if beside.is_outgoing { 4 } else { 0 }),
             0xffff_f030 => return Some(u32::from(beside.has_tag)),
+            // The type of a frame without a tag.
+            0xffff_f000 => {
+                return Some(u32::from_be_bytes([0, 0, *bytes.get(12)?, *bytes.get(13)?]));
+            }
             _ => {}
         }
+        // From the header of Ethernet or IP.
+        let at = match at {
+            0xfff0_0000..0xffff_f000 => at - 0xfff0_0000 + 14,
+            0xffe0_0000..0xfff0_0000 => at - 0xffe0_0000,
+            _ => at,
+        };
         let count = [4, 2, 1][usize::from(size >> 3)];
         let at = at as usize;
         let bytes = bytes.get(at..at.checked_add(count)?)?;
@@ -68,6 +78,7 @@ pub fn run(program: &[Instruction], bytes: &[u8], beside: Beside) -> u32 {
                 };
                 at += usize::from(if holds { jump_true } else { jump_false });
             }
+            6 if code & 0x18 == 0x10 => return a,
             6 => return number,
             7 => x = a,
             class => panic!("no class {class}"),

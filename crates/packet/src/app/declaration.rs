@@ -119,6 +119,9 @@ pub struct Declaration {
     /// It exchanges frames with the device that its first setting names; in a simulation, with the
     /// simulated one.
     pub device: bool,
+    /// It is a source or exclusive, and has only its part of the flows where a graph has several
+    /// [instances](crate::fanout).
+    pub divides: bool,
     /// It is given as code, which [`App::kernel`](super::App::kernel) returns; making one has no
     /// side effects.
     pub kernel: bool,

@@ -14,7 +14,7 @@ pub const fn key_name(field: &'static str) -> &'static str {
 /// The parts are `config`, a struct with a documented field per key, of a type that is a
 /// [`Setting`](crate::app::Setting), with its default unless it must be given; `ports`, with
 /// direction, flow and count; and `traits`, of which there are `pulls`, `begins`, `passes`,
-/// `exclusive`, `device` and `kernel`.
+/// `exclusive`, `device`, `divides` and `kernel`.
 #[macro_export]
 macro_rules! declare {
     (
@@ -82,6 +82,7 @@ macro_rules! declare {
                     passes: $crate::declare!(@has passes $($trait)*),
                     exclusive: $crate::declare!(@has exclusive $($trait)*),
                     device: $crate::declare!(@has device $($trait)*),
+                    divides: $crate::declare!(@has divides $($trait)*),
                     kernel: $crate::declare!(@has kernel $($trait)*),
                     validate: $crate::app::validate_config::<$App>,
                     construct: |_, config, start| {
@@ -111,6 +112,7 @@ macro_rules! declare {
     (@has passes passes $($rest:ident)*) => { true };
     (@has exclusive exclusive $($rest:ident)*) => { true };
     (@has device device $($rest:ident)*) => { true };
+    (@has divides divides $($rest:ident)*) => { true };
     (@has kernel kernel $($rest:ident)*) => { true };
     (@has $wanted:ident $other:ident $($rest:ident)*) => {
         $crate::declare!(@has $wanted $($rest)*)

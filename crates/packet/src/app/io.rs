@@ -10,6 +10,7 @@ use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::rng::Rng;
 
 use super::fault::Fault;
+use crate::fanout::Fanout;
 use crate::kernel::table::Table;
 use crate::link::Ring;
 use crate::packet::{Packet, Pool};
@@ -29,6 +30,8 @@ pub(crate) struct Common {
     pub hash_secret: Secret,
     /// When packets of captures are due.
     pub captures: Option<CaptureTime>,
+    /// The part of the flows that this instance of the graph has.
+    pub fanout: Fanout,
 }
 
 /// An input port: its ring, and the index up to which this push takes packets.
@@ -219,6 +222,7 @@ pub struct Start {
     pub(crate) seed: u64,
     pub(crate) now_ns: u64,
     pub(crate) captures: Option<CaptureTime>,
+    pub(crate) fanout: Fanout,
     pub(crate) hash_secret: Secret,
     /// Tables of its predecessor.
     pub(crate) tables: Vec<Rc<Table>>,
@@ -238,6 +242,11 @@ impl Start {
     /// When packets of captures are due; `None`: as fast as they are taken.
     pub fn captures(&self) -> Option<CaptureTime> {
         self.captures
+    }
+
+    /// The part of the flows that this instance of the graph has.
+    pub fn fanout(&self) -> &Fanout {
+        &self.fanout
     }
 
     /// Random numbers of the app's own: the same for the same seed of the run and the same name.

@@ -60,6 +60,7 @@ use tidemill_stdx::keyed::Secret;
 pub use crate::app::CaptureTime;
 use crate::app::{Bell, Common, Count, Direction, Fault, Instance};
 use crate::compiled::{Frame, Native};
+use crate::fanout::Fanout;
 use crate::flags::{Flags, flags};
 use crate::graph::Graph;
 use crate::kernel::Memory;
@@ -102,6 +103,8 @@ pub struct Options {
     pub hash_secret: Secret,
     /// Packets of captures are due at their times; without it, as fast as they are taken.
     pub captures: Option<CaptureTime>,
+    /// The part of the flows that this instance of the graph has.
+    pub fanout: Fanout,
     /// Where its counters are.
     pub registry: Registry,
 }
@@ -115,6 +118,7 @@ impl Default for Options {
             seed: 1,
             hash_secret: Secret::of_process(),
             captures: None,
+            fanout: Fanout::default(),
             registry: Registry::in_memory(),
         }
     }
@@ -192,6 +196,7 @@ impl Engine {
             seed: options.seed,
             hash_secret: options.hash_secret,
             captures: options.captures,
+            fanout: options.fanout,
         };
         Engine {
             common: Rc::new(common),
@@ -393,6 +398,7 @@ fn construct(
         seed: common.seed,
         now_ns: common.now_ns.get(),
         captures: common.captures,
+        fanout: common.fanout.clone(),
         hash_secret: common.hash_secret,
         tables,
     };

@@ -3,7 +3,9 @@
 //! have (CAP_NET_RAW, CAP_NET_ADMIN); without them opening fails with an error that names them.
 
 mod arrival;
+pub mod group;
 mod offload;
+mod program;
 pub mod ring;
 pub mod socket;
 pub mod tap;

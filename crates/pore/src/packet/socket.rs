@@ -5,7 +5,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::{io, ptr};
 
 use super::arrival::{Arrival, Arrivals, TAG_BYTES, Tag};
+use super::group::Group;
 use super::offload::{HEADER_BYTES, Offload};
+pub use super::program::{Instruction, attach};
 use super::{FRAME_BYTES_MAX, check, get, index_of, last, set};
 use crate::Error;
 
@@ -22,16 +24,15 @@ const KEPT_BYTES: libc::c_int = 8 << 20;
 /// Sockets do not see what this machine sends through the interface (Linux 4.20).
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
-/// An instruction of classic BPF: code, distances if its condition holds and if not, number.
-pub type Instruction = (u16, u8, u8, u32);
-
 /// Which frames a socket sees.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
     /// The program of those that the kernel passes; all of them, if it is empty.
     pub filter: &'a [Instruction],
     /// Those that this machine sends too.
     pub outgoing: bool,
+    /// Of those only the ones that a group of sockets gives to this one.
+    pub group: Option<&'a Group>,
 }
 
 /// A packet socket without a ring.
@@ -206,29 +207,10 @@ pub(super) fn open<T>(
     let at = (&raw const address).cast();
     // SAFETY: the address is of this length and lives during the call.
     check(unsafe { libc::bind(socket.as_raw_fd(), at, length) })?;
-    Ok((socket, prepared))
-}
-
-/// Makes the kernel drop what a filter does not pass, before it reaches a socket. An empty one
-/// changes nothing.
-///
-/// # Errors
-/// The kernel refuses the filter.
-pub fn attach(socket: &impl AsRawFd, filter: &[Instruction]) -> Result<(), Error> {
-    if filter.is_empty() {
-        return Ok(());
+    if let Some(group) = wanted.group {
+        group.join(&socket)?;
     }
-    let instruction = |&(code, jt, jf, k): &Instruction| libc::sock_filter { code, jt, jf, k };
-    let mut instructions: Vec<_> = filter.iter().map(instruction).collect();
-    let len = u16::try_from(instructions.len());
-    let len = len.map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let program = libc::sock_fprog { len, filter: instructions.as_mut_ptr() };
-    let length = size_of::<libc::sock_fprog>() as libc::socklen_t;
-    let (fd, level, option) = (socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ATTACH_FILTER);
-    // SAFETY: the program and its instructions are of these lengths, live during the call, and are
-    // only read.
-    check(unsafe { libc::setsockopt(fd, level, option, (&raw const program).cast(), length) })?;
-    Ok(())
+    Ok((socket, prepared))
 }
 
 /// Sends frames, each after a [`HEADER`]; returns how many the kernel did not take.

@@ -8,12 +8,21 @@ use std::os::unix::fs::OpenOptionsExt;
 use super::{FRAME_BYTES_MAX, check};
 use crate::{Avail, Error, Pore, PoreKind, Signal};
 
-/// The file of the device of this name, which is made if it does not exist and goes when the file
-/// is closed. Each read and write is a frame; none of them waits.
+/// The number of files that a device may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Queues {
+    /// One.
+    One,
+    /// Several: the kernel writes the frames of a flow to the file that has sent in it last.
+    Several,
+}
+
+/// The file of the device of this name, which is made if it does not exist and goes when its last
+/// file is closed. Each read and write is a frame; none of them waits.
 ///
 /// # Errors
 /// The name is too long, the system has no such devices, or the process may not have one.
-pub fn device(name: &str) -> Result<File, Error> {
+pub fn device(name: &str, queues: Queues) -> Result<File, Error> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
     let file = options.open("/dev/net/tun")?;
@@ -25,7 +34,9 @@ pub fn device(name: &str) -> Result<File, Error> {
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *to = from.cast_signed();
     }
-    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+    let several = if queues == Queues::Several { libc::IFF_MULTI_QUEUE } else { 0 };
+    let flags = libc::IFF_TAP | libc::IFF_NO_PI | several;
+    request.ifr_ifru.ifru_flags = flags as libc::c_short;
     // SAFETY: the descriptor is open, and the request is of the kind that this call reads.
     check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw const request) })?;
     Ok(file)
@@ -45,7 +56,7 @@ impl Tap {
     /// # Errors
     /// The name is too long, the system has no such devices, or the process may not have one.
     pub fn open(name: &str) -> Result<Tap, Error> {
-        Ok(Tap { file: device(name)?, next: Vec::new() })
+        Ok(Tap { file: device(name, Queues::One)?, next: Vec::new() })
     }
 
     fn fetch(&mut self) -> Result<usize, Error> {

@@ -36,6 +36,7 @@ const KEYS_EVERY: Duration = Duration::from_secs(2);
 type Named = (String, String);
 
 /// Open ports, for each node that this machine runs, with the actual address.
+#[derive(Default)]
 pub(crate) struct Opened {
     ports: Vec<(Ports, String)>,
     /// The nodes in order.

@@ -3,6 +3,7 @@
 use tidemill_event::Loop;
 use tidemill_packet::drive;
 use tidemill_packet::engine::{CaptureTime, Changes, Note};
+use tidemill_packet::fanout::Fanout;
 use tidemill_packet::graph::Graph;
 
 use super::Machine;
@@ -11,16 +12,17 @@ use crate::borders;
 use crate::error::Error;
 use crate::run::{PacketOptions, PacketsEnded};
 
-/// Starts the graph of the one node of a run.
+/// Starts the graph of the one node of a run, or one of its instances.
 pub(crate) fn start(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     graph: Graph,
     options: PacketOptions,
     chosen: (u64, Option<CaptureTime>),
+    fanout: Fanout,
 ) -> Result<(), Error> {
     let secret = secret_of(events.host())?;
-    let driver = driver(options.engine, chosen, machine.registry.clone(), secret);
+    let driver = driver(options.engine, chosen, machine.registry.clone(), (secret, fanout));
     machine.node.driver = if options.busy_wait { driver.busy_wait() } else { driver };
     configure(machine, events, graph)
 }

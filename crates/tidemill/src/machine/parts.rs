@@ -9,6 +9,7 @@ use tidemill_overlog::fleet::NodeId;
 use tidemill_overlog::node::Program as Rules;
 use tidemill_packet::drive::Driver;
 use tidemill_packet::engine::{self, CaptureTime, Engine};
+use tidemill_packet::fanout::Fanout;
 use tidemill_packet::graph::Graph;
 use tidemill_proc::console::Sink;
 use tidemill_proc::program::Executable;
@@ -219,7 +220,8 @@ impl Maker {
             let captures = self.captures.map(|it| CaptureTime { loop_ns: now_ns, ..it });
             let secret = secret_of(events.host())?;
             let registry = self.registry.clone();
-            node.driver = driver(self.engine, (seed, captures), registry, secret);
+            let all = Fanout::default();
+            node.driver = driver(self.engine, (seed, captures), registry, (secret, all));
         }
         Ok(node)
     }
@@ -240,10 +242,11 @@ pub(crate) fn driver(
     kind: EngineKind,
     (seed, captures): (u64, Option<CaptureTime>),
     registry: Registry,
-    hash_secret: Secret,
+    (hash_secret, fanout): (Secret, Fanout),
 ) -> Driver {
     let default = engine::Options::default();
-    let options = engine::Options { kind, seed, captures, registry, hash_secret, ..default };
+    let options =
+        engine::Options { kind, seed, captures, registry, hash_secret, fanout, ..default };
     Driver::new(Engine::new(options))
 }
 

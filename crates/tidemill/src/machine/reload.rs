@@ -12,7 +12,7 @@ use tidemill_packet::graph::Graph;
 
 use super::parts::rules_of;
 use super::pending::Pending;
-use super::{Machine, Source, agree, nodes, replace_components};
+use super::{Machine, Source, agree, nodes, others, replace_components};
 use crate::borders;
 use crate::error::Error;
 use crate::program::{FileKind, Kinds, Revision};
@@ -301,6 +301,9 @@ fn replace_graph(
         }
     });
     std::mem::replace(&mut refused, Ok(()))?;
+    if machine.crew.is_some() {
+        replace_instances(machine, graph)?;
+    }
     machine.at_each_node(events, |machine, events| {
         let graph = match &mut machine.node.borders.settings {
             Some(settings) => settings.rewritten(graph.clone()),
@@ -311,4 +314,25 @@ fn replace_graph(
         }
     });
     refused
+}
+
+/// Replaces the graphs of the other workers.
+///
+/// # Errors
+/// Sockets distribute frames by ranges of ports that are no longer those of the graph.
+fn replace_instances(machine: &mut Machine, graph: &Graph) -> Result<(), Error> {
+    let running = machine.node.driver.engine.graph();
+    if tidemill_apps::port_blocks(running) != tidemill_apps::port_blocks(graph) {
+        return Err(Error::start(
+            "of several workers each has a part of the ports of a Nat44: its address and ports \
+             change with --restart only",
+        ));
+    }
+    let graph = graph.clone();
+    others::all(machine, move |machine, events| {
+        if let Err(why) = drive::prepare(machine, events, graph.clone()) {
+            machine.note(&format!("worker {}: {}", machine.share.me, Error::start(why)));
+        }
+    });
+    Ok(())
 }

@@ -132,7 +132,9 @@ impl drive::World for Machine {
     fn switched(&mut self, changes: &Changes) {
         borders::link(self);
         offered::packets::link(self);
-        self.note(&packets::reloaded(changes));
+        if self.share.me == 0 {
+            self.note(&packets::reloaded(changes));
+        }
     }
 
     fn breathed(&mut self, events: &mut Loop<Machine>, rest: Rest) {
@@ -161,7 +163,18 @@ impl Machine {
         if goes_on || self.has_scopes() && !self.all_are_over() {
             return;
         }
-        if self.has.nodes { nodes::drain(self, events) } else { events.stop() }
+        if self.has.nodes {
+            nodes::drain(self, events)
+        } else if others::is_drained(self, true) {
+            events.stop()
+        } else {
+            // The first worker ends the run with the last instance of the graph.
+            others::first(self, |machine, events| {
+                if machine.node.is_over {
+                    machine.main_part_ended(events)
+                }
+            });
+        }
     }
 
     /// A node has read its captures, beside which it has no input. If that is so of all nodes, the

@@ -4,13 +4,16 @@ use std::path::Path;
 
 use tidemill_apps::pcap_reader::first_time_ns;
 use tidemill_cl::system::System;
-use tidemill_event::{Input, Time};
+use tidemill_event::{Input, Os, Time};
 use tidemill_packet::app::Value;
 use tidemill_packet::engine::CaptureTime;
 use tidemill_packet::graph::{AppSpec, Graph};
 use tidemill_proc::program::Executable;
 
 use super::Clock;
+
+/// Steps and checkpoints per slice, where slices are counted.
+pub(super) const SLICE_STEPS: u64 = 10_000;
 
 /// The app that reads captures.
 const READER: &str = "PcapReader";
@@ -88,4 +91,14 @@ fn only_captures_feed(graph: &Graph, components: Option<&Executable>) -> bool {
     });
     let interfaces = components.into_iter().flat_map(|program| &program.interfaces);
     are_readers && !interfaces.into_iter().any(|it| OUTSIDE.iter().any(|of| of.name() == it.name))
+}
+
+/// The host of a run whose time is that of captures, if there are some.
+pub(super) fn in_time_of(captures: Option<Captures>, host: Os) -> Os {
+    match captures {
+        Some(Captures { wall_ns, clock: Clock::Own }) => {
+            host.with_skipped_time(wall_ns, SLICE_STEPS)
+        }
+        _ => host,
+    }
 }

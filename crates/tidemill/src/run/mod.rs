@@ -25,7 +25,7 @@
 //! | `report` | the report of a run |
 //! | `captures` | captures as input, and their time |
 //! | `ends` | external requests to end or reload |
-//! | `workers` | threads that run a share of the nodes each |
+//! | `workers` | threads that run a share of the nodes, or of the flows, each |
 //! | `counters` | publishing of counters |
 
 mod captures;
@@ -46,13 +46,14 @@ use std::time::Duration;
 use tidemill_event::{Host, Loop, Os, Outcome, Sim};
 use tidemill_overlog::node::Program as Rules;
 use tidemill_packet::engine::CaptureTime;
-use tidemill_packet::graph::Graph;
+use tidemill_packet::fanout::{Fanout, INSTANCES_MAX};
+use tidemill_packet::graph::{AppSpec, Graph};
 use tidemill_proc::arm;
 use tidemill_proc::program::Executable;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-use captures::{Captures, captures, has_readers};
+use captures::{Captures, SLICE_STEPS, captures, has_readers, in_time_of};
 pub(crate) use captures::{first_ns, live_capture};
 pub use options::{
     Clock, ComponentOptions, DRAIN_MAX, Engine, EngineKind, Exposed, Exposure, Input, Listen,
@@ -78,13 +79,10 @@ use crate::program::Program;
 use crate::summary::Summary;
 
 use counters::show_counters;
-use workers::Workers;
+use workers::{Flows, Work, Workers};
 
 /// The maximum log level of this file.
 const CEILING: Level = Level::Info;
-
-/// Steps and checkpoints per slice, where slices are counted.
-const SLICE_STEPS: u64 = 10_000;
 
 /// The maximum time for sending the remaining data of components after the end of a run.
 const LINGER_MAX: Duration = Duration::from_secs(2);
@@ -148,6 +146,7 @@ impl Prepared {
         let Parts { graph, components, borders, .. } = &program.parts;
         let has_files = borders.have_files();
         let captures = captures(graph.as_ref(), components.as_ref(), options.clock);
+        let flows = flows(graph.as_ref(), &options, has, captures)?;
         let mut host = host(&options, are_counted && has.components, captures).map_err(no_queue)?;
         let captures = captures.map(|captures| captures.begin(host.now()));
         let seed = options.seed.unwrap_or_else(|| host.random());
@@ -173,14 +172,15 @@ impl Prepared {
         let watches = source.as_ref().is_some_and(|source| source.files.is_some());
         machine.source = source;
         let has_more = has.packets || has_files;
-        if has_more && !has.components && workers::count(&options.nodes) > 1 {
-            machine.note("one worker only: the program has more than rules");
+        let is_divided = flows.is_some() || !has_more;
+        if !is_divided && !has.components && options.nodes.workers > 1 {
+            machine.note("one worker only: the program has more than rules, or more than a graph");
         }
         let may_spread = !(has.components || has_more)
             && options.clock != Clock::Virtual
             && options.seed.is_none();
         let (events, others) = (Loop::new(host), Workers::default());
-        let mut run = Run { machine, events, options, heard, captures, may_spread, others };
+        let mut run = Run { machine, events, options, heard, captures, may_spread, flows, others };
         Machine::follow(&mut run.events);
         if watches {
             ends::watch_files(&mut run.events);
@@ -269,13 +269,42 @@ fn host(
         Some(seed) => Os::with_seed(seed)?,
         None => Os::new()?,
     };
-    Ok(Box::new(match captures {
-        Some(Captures { wall_ns, clock: Clock::Own }) => {
-            host.with_skipped_time(wall_ns, SLICE_STEPS)
-        }
-        _ if are_counted => host.with_counted_slices(SLICE_STEPS),
-        _ => host,
-    }))
+    let is_of_captures = captures.is_some_and(|captures| captures.clock == Clock::Own);
+    if are_counted && !is_of_captures {
+        return Ok(Box::new(host.with_counted_slices(SLICE_STEPS)));
+    }
+    Ok(Box::new(in_time_of(captures, host)))
+}
+
+/// The instances of the graph, if several workers have one each.
+///
+/// # Errors
+/// An app cannot take a part of the flows.
+fn flows(
+    graph: Option<&Graph>,
+    options: &RunOptions,
+    has: Has,
+    captures: Option<Captures>,
+) -> Result<Option<Flows>, Error> {
+    let count = options.nodes.workers;
+    let has_only_graph = !has.nodes && !has.components && !are_several(options);
+    let may_divide = options.clock != Clock::Virtual && options.seed.is_none();
+    let Some(graph) = graph.filter(|_| has_only_graph && may_divide && count > 1) else {
+        return Ok(None);
+    };
+    if count > INSTANCES_MAX {
+        let most = format!("a packet graph has {INSTANCES_MAX} instances at most");
+        return Err(Error::Options(most));
+    }
+    let takes_all = |app: &&AppSpec| (app.kind.pulls || app.kind.exclusive) && !app.kind.divides;
+    if let Some(AppSpec { name, kind, .. }) = graph.apps.iter().find(takes_all) {
+        return Err(Error::Options(format!(
+            "app `{name}` cannot take a part of the flows, as a {} is one for all: run one worker",
+            kind.name
+        )));
+    }
+    let parts = Fanout::all(count, &tidemill_apps::port_blocks(graph));
+    Ok(Some(Flows { graph: graph.clone(), options: options.packets, parts, captures }))
 }
 
 fn no_wait(error: io::Error) -> Error {
@@ -297,6 +326,8 @@ struct Run {
     captures: Option<CaptureTime>,
     /// It has rules only, so its nodes may be run by several workers.
     may_spread: bool,
+    /// The flows of its graph, if several workers have an instance each.
+    flows: Option<Flows>,
     /// All workers but the first.
     others: Workers,
 }
@@ -318,7 +349,7 @@ impl Run {
             Some(rules) => {
                 let count = if self.may_spread { workers::count(&options.nodes) } else { 1 };
                 if count > 1 {
-                    let of_run = (&rules, &options.nodes);
+                    let of_run = (&Work::Nodes(rules.clone()), &options.nodes);
                     *others = Workers::open(machine, events, of_run, (seed, stop), count)?;
                 }
                 let opened = nodes::open(machine, events, rules, &options.nodes, (seed, stop))?;
@@ -344,7 +375,15 @@ impl Run {
         borders::open_files(machine, events, root, existing)?;
         if let Some(graph) = graph {
             let chosen = std::mem::take(&mut options.packets);
-            packets::start(machine, events, graph, chosen, (seed, self.captures))?;
+            let times = (seed, self.captures);
+            match &self.flows {
+                None => packets::start(machine, events, graph, chosen, times, Fanout::default())?,
+                Some(flows) => {
+                    *others = flows.open(machine, events, &options.nodes, (seed, stop))?;
+                    flows.start(machine, events, times)?;
+                    others.start_in_order()?;
+                }
+            }
         }
         if options.clock != Clock::Virtual {
             show_counters(machine, events);
@@ -400,14 +439,17 @@ impl Run {
         machine.sum_up(&mut events, &mut report);
         draw(&mut machine, &options, &mut report);
         report.profile = options.nodes.profile.then(|| Profile::of(&machine.fleet));
+        let mut summary = Summary::default();
         if machine.has.nodes {
-            let mut summary = Summary::of_part(&machine.fleet, &mut events);
+            summary = Summary::of_part(&machine.fleet, &mut events);
             let (violations, given_up) = {
                 let journal = machine.journal.get();
                 (journal.violations, journal.given_up)
             };
             (summary.violations, summary.given_up) = (violations, given_up);
-            others.end(&machine, (&mut summary, &mut report))?;
+        }
+        others.end(&machine, (&mut summary, &mut report))?;
+        if machine.has.nodes {
             summary.leave_out();
             report.nodes = Some(summary);
         }

@@ -114,7 +114,8 @@ pub enum Exposure {
 pub struct NodeOptions {
     /// The nodes.
     pub listen: Listen,
-    /// The number of threads for several nodes, if the program has rules only.
+    /// The number of threads for several nodes, if the program has rules only, or for one node with
+    /// a packet graph only: each has an instance of it.
     pub workers: u32,
     /// The name of the one node of [`Listen::Address`], if it differs from its address.
     pub address: Option<String>,
@@ -248,7 +249,7 @@ pub struct ComponentOptions {
 }
 
 /// Options of a packet graph.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct PacketOptions {
     /// Native code, or a dispatch loop.
     pub engine: EngineKind,

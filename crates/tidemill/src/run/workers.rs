@@ -1,4 +1,5 @@
-//! Further workers of a run of rules: threads that run a share of the nodes each.
+//! Further workers of a run: threads that run a share of the nodes of rules each, or an instance of
+//! the packet graph each.
 //!
 //! ```text
 //! first worker                       another
@@ -7,6 +8,9 @@
 //! start its nodes                    run
 //! run ... the run is over -> stop    -> what its nodes did
 //! ```
+//! Instances of a graph start one after the other: sockets that share a device are numbered in the
+//! order in which they were opened.
+//!
 //! Calls between running workers are in `machine/others.rs`.
 
 use std::io;
@@ -18,11 +22,15 @@ use std::thread::{self, JoinHandle};
 
 use tidemill_event::{Loop, Os, Outcome, Owner, Remote};
 use tidemill_overlog::node::Program as Rules;
+use tidemill_packet::engine::CaptureTime;
+use tidemill_packet::fanout::Fanout;
+use tidemill_packet::graph::Graph;
 use tidemill_stat::{Held, Registry};
 
-use super::Report;
+use super::captures::{Captures, in_time_of};
 use super::counters::show_counters;
-use super::options::{Listen, NodeOptions};
+use super::options::{Listen, NodeOptions, PacketOptions};
+use super::report::{PacketsEnded, Report};
 use crate::console::Console;
 use crate::control::Server;
 use crate::error::Error;
@@ -32,7 +40,7 @@ use crate::machine::crew::{ASKERS, Crew};
 use crate::machine::others::WorkerOutput;
 use crate::machine::parts::Has;
 use crate::machine::share::Share;
-use crate::machine::{Machine, components, nodes};
+use crate::machine::{Machine, components, nodes, packets};
 use crate::meters::Meters;
 use crate::profile::Profile;
 use crate::summary::Summary;
@@ -40,13 +48,42 @@ use crate::summary::Summary;
 /// Names of nodes, and their addresses.
 type Names = Vec<(String, String)>;
 
-/// The results of a worker's nodes, and the cost of their rules, if it was measured.
-type Part = (Summary, Option<Profile>, Option<Held>);
+/// The results of a worker.
+#[derive(Default)]
+struct Part {
+    summary: Summary,
+    /// The cost of rules, if it was measured.
+    profile: Option<Profile>,
+    held: Option<Held>,
+    /// Those of its instance of the graph, and other errors.
+    packets: Option<PacketsEnded>,
+    problems: Vec<String>,
+}
+
+/// What is divided among the workers.
+#[derive(Clone)]
+pub(super) enum Work {
+    /// The nodes of rules.
+    Nodes(Arc<Rules>),
+    /// The flows of a packet graph.
+    Flows(Flows),
+}
+
+/// The flows of a packet graph, of which each instance has a part.
+#[derive(Clone)]
+pub(super) struct Flows {
+    pub(super) graph: Graph,
+    pub(super) options: PacketOptions,
+    /// The parts, by worker.
+    pub(super) parts: Vec<Fanout>,
+    /// The captures, if time is theirs.
+    pub(super) captures: Option<Captures>,
+}
 
 /// The input of all workers.
 #[derive(Clone)]
 struct Common {
-    rules: Arc<Rules>,
+    work: Work,
     options: NodeOptions,
     registry: Registry,
     seed: u64,
@@ -84,13 +121,13 @@ impl Workers {
     pub(super) fn open(
         machine: &mut Machine,
         events: &mut Loop<Machine>,
-        (rules, options): (&Arc<Rules>, &NodeOptions),
+        (divided, options): (&Work, &NodeOptions),
         (seed, stop): (u64, Option<&Arc<AtomicBool>>),
         count: u32,
     ) -> Result<Workers, Error> {
-        let (rules, options) = (rules.clone(), options.clone());
+        let (divided, options) = (divided.clone(), options.clone());
         let (registry, stop) = (machine.registry.clone(), stop.cloned());
-        let common = Common { rules, options, registry, seed, stop };
+        let common = Common { work: divided, options, registry, seed, stop };
         let first = events.remote().map_err(no_worker)?;
         let mut workers = Workers::default();
         for me in 1..count {
@@ -145,7 +182,18 @@ impl Workers {
         self.0.iter().try_for_each(|it| it.started.recv().map_err(gone)?)
     }
 
-    /// Ends the others, and adds the results of their nodes to a summary.
+    /// Makes the others start their instances of the graph, one after the other.
+    ///
+    /// # Errors
+    /// One cannot start.
+    pub(super) fn start_in_order(&self) -> Result<(), Error> {
+        self.0.iter().try_for_each(|it| {
+            it.start.send(Names::new()).map_err(gone)?;
+            it.started.recv().map_err(gone)?
+        })
+    }
+
+    /// Ends the others, and adds their results to a report, those of nodes to a summary.
     ///
     /// # Errors
     /// Why one of them failed.
@@ -157,12 +205,14 @@ impl Workers {
         let mut failure = Ok(());
         for worker in self.stop() {
             match worker.thread.join() {
-                Ok(Ok((part, costs, held))) => {
-                    summary.add(&part);
-                    report.counters.extend(held);
-                    if let Some((all, more)) = report.profile.as_mut().zip(costs) {
+                Ok(Ok(part)) => {
+                    summary.add(&part.summary);
+                    report.counters.extend(part.held);
+                    if let Some((all, more)) = report.profile.as_mut().zip(part.profile) {
                         all.add(more);
                     }
+                    report.add(None, part.packets);
+                    report.problems.extend(part.problems);
                 }
                 Ok(Err(error)) => failure = Err(error),
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -228,7 +278,15 @@ fn work(
         }
     };
     let Ok(names) = ends.start.recv() else { return Ok(Part::default()) };
-    let started = nodes::start(&mut machine, &mut events, (opened, &names), &common.options);
+    let started = match &common.work {
+        Work::Nodes(_) => {
+            nodes::start(&mut machine, &mut events, (opened, &names), &common.options)
+        }
+        Work::Flows(flows) => {
+            let captures = flows.captures.map(|captures| captures.begin(events.now()));
+            flows.start(&mut machine, &mut events, (common.seed, captures))
+        }
+    };
     let failed = started.is_err();
     let _ = ends.started.send(started);
     if failed {
@@ -241,6 +299,10 @@ fn work(
     if let Outcome::Failed(error) = outcome {
         return Err(Error::System(format!("the system fails to wait: {error}")));
     }
+    let mut ended = Report::default();
+    if machine.has.packets {
+        machine.sum_up(&mut events, &mut ended);
+    }
     machine.meters.update(&machine.fleet, events.stats());
     let profile = common.options.profile.then(|| Profile::of(&machine.fleet));
     let mut summary = Summary::of_part(&machine.fleet, &mut events);
@@ -248,9 +310,39 @@ fn work(
     (summary.violations, summary.given_up) = (journal.violations, journal.given_up);
     journal.console.flush();
     drop(journal);
-    let held = common.registry.hold();
+    let held = Some(common.registry.hold());
     leave((machine, events), common.options.ends_process);
-    Ok((summary, profile, Some(held)))
+    let Report { packets, problems, .. } = ended;
+    Ok(Part { summary, profile, held, packets, problems })
+}
+
+impl Flows {
+    /// Makes the other workers.
+    ///
+    /// # Errors
+    /// A thread cannot be started.
+    pub(super) fn open(
+        &self,
+        machine: &mut Machine,
+        events: &mut Loop<Machine>,
+        options: &NodeOptions,
+        seed: (u64, Option<&Arc<AtomicBool>>),
+    ) -> Result<Workers, Error> {
+        let count = self.parts.len() as u32;
+        Workers::open(machine, events, (&Work::Flows(self.clone()), options), seed, count)
+    }
+
+    /// Starts the instance of a worker.
+    pub(super) fn start(
+        &self,
+        machine: &mut Machine,
+        events: &mut Loop<Machine>,
+        chosen: (u64, Option<CaptureTime>),
+    ) -> Result<(), Error> {
+        let fanout = self.parts[machine.share.me as usize].clone();
+        let (graph, options) = (self.graph.clone(), self.options);
+        packets::start(machine, events, graph, options, chosen, fanout)
+    }
 }
 
 type Open = (Machine, Loop<Machine>, nodes::Opened, Remote<Machine>);
@@ -261,18 +353,28 @@ fn open(
     share: Share,
     (console, first): (Console, Remote<Machine>),
 ) -> Result<Open, Error> {
-    let mut events = Loop::new(Box::new(Os::new().map_err(no_worker)?));
+    let host = Os::new().map_err(no_worker)?;
+    let captures = match &common.work {
+        Work::Flows(flows) => flows.captures,
+        Work::Nodes(_) => None,
+    };
+    let mut events = Loop::new(Box::new(in_time_of(captures, host)));
     let remote = events.remote().map_err(no_worker)?;
     let journal = SharedJournal::new(Journal::new(console));
     let engine = components::idle(events.host())?;
-    let has = Has { nodes: true, ..Has::default() };
+    let has_graph = matches!(common.work, Work::Flows(_));
+    let has = Has { nodes: !has_graph, packets: has_graph, ..Has::default() };
     let mut machine = Machine::new(engine, journal, common.registry.clone(), has);
     machine.meters = Meters::new(common.registry.clone(), share.me);
     let server = Server::new(&common.registry, common.options.token.clone());
     machine.control = Some(server.numbered_from(u64::from(share.me) * ASKERS));
     (machine.share, machine.crew) = (share, Some(Crew::new(vec![first])));
-    let (rules, options) = (common.rules.clone(), &common.options);
     let seed = (common.seed, common.stop.as_ref());
-    let opened = nodes::open(&mut machine, &mut events, rules, options, seed)?;
+    let opened = match &common.work {
+        Work::Nodes(rules) => {
+            nodes::open(&mut machine, &mut events, rules.clone(), &common.options, seed)?
+        }
+        Work::Flows(_) => nodes::Opened::default(),
+    };
     Ok((machine, events, opened, remote))
 }

@@ -42,6 +42,7 @@ static COMMON: Declaration = Declaration {
     passes: true,
     exclusive: false,
     device: false,
+    divides: false,
     kernel: true,
     source: None,
     validate: |_| Ok(()),

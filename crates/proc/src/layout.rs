@@ -42,7 +42,7 @@
 pub mod quick;
 
 use std::mem::offset_of;
-use std::sync::atomic::{AtomicU8, AtomicU64};
+use std::sync::atomic::AtomicU8;
 
 use crate::memory::Memory;
 pub use crate::memory::{CLASS_MAX, CLASSES, GRAIN};
@@ -316,8 +316,8 @@ pub struct Component {
 /// [`Worker`](crate::Worker) begins with it.
 #[repr(C)]
 pub struct WorkerHead {
-    /// [`SLICE_OVER`] when the slice is over, else 0; checkpoints test it.
-    pub flag: AtomicU64,
+    /// Not 0 when the slice is over; checkpoints test it.
+    pub flag: AtomicU8,
     /// Direct calls on the native stack; at [`DEPTH_MAX`] a call goes through the scheduler.
     pub depth: u32,
     /// Checkpoints left in this slice, where they are counted.
@@ -335,9 +335,6 @@ pub struct WorkerHead {
     /// The allocator.
     pub(crate) memory: Memory,
 }
-
-/// The value of [`WorkerHead::flag`] when the slice is over: greater than any address.
-pub const SLICE_OVER: u64 = u64::MAX;
 
 /// Nested direct calls.
 pub const DEPTH_MAX: u32 = 64;

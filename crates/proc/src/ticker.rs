@@ -1,6 +1,6 @@
 //! What sets the flag when a slice is over, where slices are spans of time.
 //!
-//! Checkpoints test a word, which has to be set while the loop is busy running a process. A signal
+//! Checkpoints test a byte, which has to be set while the loop is busy running a process. A signal
 //! would do, but signals belong to the whole OS process and interrupt other system calls, and
 //! reading the clock at checkpoints would dominate a hot loop. So **this is a thread**: the only
 //! way left. It ticks only while a slice runs: when it has found nothing running for a few ticks
@@ -13,11 +13,9 @@
 //! `running` (both `SeqCst`: one of the two sees the other).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
-
-use crate::layout::SLICE_OVER;
 
 /// Ticks without a slice before the thread parks.
 const IDLE_TICKS: u32 = 4;
@@ -30,7 +28,7 @@ struct Shared {
 }
 
 /// The address of a worker's flag.
-struct Flag(*const AtomicU64);
+struct Flag(*const AtomicU8);
 
 // SAFETY: the flag is atomic, and the ticker, which ends its thread when dropped, does not outlive
 // the worker: both are in one `Runner`, the ticker first.
@@ -46,7 +44,7 @@ pub(crate) struct Ticker {
 
 impl Ticker {
     /// A ticker for a flag, which has to outlive it.
-    pub(crate) fn new(flag: *const AtomicU64, span: Duration) -> std::io::Result<Ticker> {
+    pub(crate) fn new(flag: *const AtomicU8, span: Duration) -> std::io::Result<Ticker> {
         let shared = Arc::new(Shared {
             running: AtomicU64::new(0),
             parked: AtomicBool::new(false),
@@ -96,7 +94,7 @@ fn tick(flag: &Flag, shared: &Shared, span: Duration) {
         let running = shared.running.load(Ordering::Acquire);
         if running != 0 && running == seen {
             // SAFETY: the flag outlives the ticker, see `Flag`.
-            unsafe { (*flag.0).store(SLICE_OVER, Ordering::Relaxed) };
+            unsafe { (*flag.0).store(1, Ordering::Relaxed) };
         }
         seen = running;
         idle = if running == 0 { idle + 1 } else { 0 };

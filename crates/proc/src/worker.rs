@@ -6,7 +6,7 @@ use crate::Counts;
 use crate::layout::WorkerHead;
 use crate::machine::Machine;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::AtomicU8;
 
 use tidemill_stdx::ordered::OrderedMap;
 use tidemill_stdx::rng::Rng;
@@ -77,7 +77,7 @@ impl Worker {
         let (ready, ready_mask) = Worker::first_ready();
         Box::new(Worker {
             head: WorkerHead {
-                flag: AtomicU64::new(0),
+                flag: AtomicU8::new(0),
                 depth: 0,
                 budget: i64::MAX,
                 current: std::ptr::null_mut(),

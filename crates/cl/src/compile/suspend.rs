@@ -183,10 +183,7 @@ impl<'u> Translator<'_, 'u, '_> {
             Checkpoints::Flag => {
                 // Another thread sets it: the load must not move.
                 let (flags, worker) = (MemFlagsData::new(), self.body.use_var(self.pacer));
-                let flag = self.body.ins().load(types::I64, flags, worker, WORKER_FLAG);
-                // Compared with an address, which is at hand, so that load and comparison are one
-                // instruction.
-                self.body.ins().icmp(IntCC::UnsignedLessThan, worker, flag)
+                self.body.ins().load(types::I8, flags, worker, WORKER_FLAG)
             }
             Checkpoints::Count => {
                 let left = self.body.load_aligned(types::I64, self.worker, WORKER_BUDGET);

@@ -35,7 +35,6 @@ use super::policy::{Run, Share};
 use super::{Crew, between, pass_on, route, spread};
 use crate::crew::state::Member;
 use crate::handle::ComponentRef;
-use crate::layout::SLICE_OVER;
 use crate::machine::Worker;
 use crate::paused::Paused;
 use crate::ticker::Ticker;
@@ -342,7 +341,7 @@ fn run_alone(worker: &mut Worker) {
         {
             spread::gather(worker);
         }
-        worker.flag.store(SLICE_OVER, Ordering::Relaxed);
+        worker.flag.store(1, Ordering::Relaxed);
         if let Some(process) = worker.pop_ready() {
             route::step(worker, process);
         }

@@ -4,7 +4,7 @@ use super::exclusive::Exclusive;
 use super::ring::{Post, Ring};
 use crate::crew::policy;
 use crate::handle::{ChannelRef, ComponentRef};
-use crate::layout::{SLICE_OVER, WorkerHead};
+use crate::layout::WorkerHead;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -146,7 +146,7 @@ impl Crew {
             let worker = self.worker(index);
             if !worker.is_null() {
                 // SAFETY: workers live until the threads have ended; the flag is atomic.
-                unsafe { (*worker).flag.store(SLICE_OVER, Ordering::SeqCst) };
+                unsafe { (*worker).flag.store(1, Ordering::SeqCst) };
             }
         }
     }

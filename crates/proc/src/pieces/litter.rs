@@ -1,6 +1,5 @@
 //! Memory that is freed later, and whether a slice is over for incremental work.
 
-use crate::layout::SLICE_OVER;
 use crate::machine::Worker;
 use crate::program::WordKind;
 use std::sync::atomic::Ordering;
@@ -37,6 +36,6 @@ pub(crate) fn litter(worker: &mut Worker, kind: WordKind, word: u64, count: usiz
     pieces.litter.push((kind, word));
     worker.machine.attention = true;
     // The running process must end its slice soon, as the memory that it has freed is still taken.
-    worker.flag.store(SLICE_OVER, Ordering::Relaxed);
+    worker.flag.store(1, Ordering::Relaxed);
     true
 }

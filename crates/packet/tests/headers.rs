@@ -56,6 +56,27 @@ fn what_is_put_into_a_tunnel_comes_out_of_it() {
 }
 
 #[test]
+fn packets_grow_from_buffer_to_buffer() {
+    let headers = "prepend ethernet, ipv4, udp, vxlan; vxlan.vni = 7;";
+    let program =
+        format!("on packet(in) {{ {headers} {headers} clone other; {headers} send out; }}");
+    let packets: Vec<_> = (0..400).map(|at| vec![at as u8 | 1; 1200 + at]).collect();
+    let (_, mut kept) = both_ways(&program, &packets);
+    // Copies have two and five more stacks of headers, and what has passed both instances six.
+    assert_eq!(kept.len(), 3 * packets.len());
+    kept.sort_by_key(Vec::len);
+    for bytes in kept {
+        let fits = |more: usize| {
+            let packet = packets.iter().find(|packet| packet.len() + more == bytes.len());
+            packet.is_some_and(|packet| {
+                bytes.ends_with(packet) && bytes[more - 4..more] == [0, 0, 7, 0]
+            })
+        };
+        assert!(fits(100) || fits(250) || fits(300), "{} bytes", bytes.len());
+    }
+}
+
+#[test]
 fn new_headers_of_tunnels_have_what_receivers_ask_for() {
     let mut random = Rng::new(5);
     let packets: Vec<_> = (0..4).map(|_| frame(&mut random, 0, 1)).collect();

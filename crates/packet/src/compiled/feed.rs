@@ -160,7 +160,7 @@ impl Writer<'_, '_, '_> {
         let variables = [self.buffer, self.start, self.length, self.data];
         let [itself, start, length, data] = variables.map(|variable| self.body.use_var(variable));
         let on = self.body.create_block();
-        if self.run.feed == Feed::Links {
+        if !self.is_pool_known() {
             let (ours, theirs) = (self.body.create_block(), self.body.cold_block());
             let is_ours = self.is_ours(itself);
             self.body.ins().brif(is_ours, ours, &[], theirs, &[]);
@@ -281,7 +281,27 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    /// Whether a packet is of the pool of the graph.
+    /// Whether all packets of the run have buffers of the freelist that the code uses. Those of
+    /// links may be of other pools or sizes, and what grows may move.
+    fn is_pool_known(&self) -> bool {
+        let steps = |at| self.kernel(at).0.blocks.iter().flat_map(|block| &block.steps);
+        let grows = |at| steps(at).any(|step| matches!(step, Step::Prepend(..)));
+        self.run.feed == Feed::Pool && !(0..self.sites.len()).any(grows)
+    }
+
+    /// The first of the freelist is in memory: a call may take buffers, and give some back.
+    pub(super) fn write_free(&mut self) {
+        let first = self.body.use_var(self.first_free);
+        self.body.store_word(first, self.blueprint.pool.free, 0);
+    }
+
+    /// See [`write_free`](Self::write_free): after the call.
+    pub(super) fn read_free(&mut self) {
+        let first = self.body.load_word(self.blueprint.pool.free, 0);
+        self.body.def_var(self.first_free, first);
+    }
+
+    /// Whether a packet is of the freelist that the code uses.
     fn is_ours(&mut self, packet: Value) -> Value {
         let home = self.body.load_aligned(types::I64, packet, buffer::HOME as i32);
         let itself = self.body.address(self.blueprint.pool.itself);
@@ -308,7 +328,7 @@ impl Writer<'_, '_, '_> {
         for (after, block) in std::mem::take(&mut self.frees) {
             self.body.switch_to_block(block);
             let packet = self.body.use_var(self.buffer);
-            if self.run.feed == Feed::Links {
+            if !self.is_pool_known() {
                 let (ours, theirs) = (self.body.create_block(), self.body.cold_block());
                 let is_ours = self.is_ours(packet);
                 self.body.ins().brif(is_ours, ours, &[], theirs, &[]);

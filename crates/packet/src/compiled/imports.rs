@@ -48,7 +48,7 @@ impl Imports {
             copy: import("bytes.copy", helpers.copy, &[wide, wide, wide], &[]),
             clear: import("bytes.clear", helpers.clear, &[wide, wide], &[]),
             sum: import("bytes.sum", helpers.sum, &[wide, wide], &[wide]),
-            prepend: import("packet.prepend", helpers.prepend, &[wide, wide], &[byte]),
+            prepend: import("packet.prepend", helpers.prepend, &[wide, wide], &[wide]),
             find: import("table.find", helpers.find, &[wide], &[wide]),
             ahead: import("table.ahead", helpers.ahead, &[wide, wide], &[]),
             insert: import("table.insert", helpers.insert, &[wide, wide], &[wide]),

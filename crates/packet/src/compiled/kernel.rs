@@ -332,7 +332,8 @@ impl<'p> Writer<'_, '_, 'p> {
         }
     }
 
-    /// Zeros before the packet: where the headroom is enough at once, else by a call.
+    /// Zeros before the packet: where the headroom is enough at once, else by a call, after
+    /// which it may have another buffer.
     fn prepend(&mut self, scope: &mut Scope<'_>, bytes: u32, reason: u32) {
         let bytes = i64::from(bytes);
         let (start, length) = (self.body.use_var(self.start), self.body.use_var(self.length));
@@ -347,10 +348,13 @@ impl<'p> Writer<'_, '_, 'p> {
         self.body.switch_to_block(call);
         let (packet, count) = (self.body.use_var(self.buffer), bytes);
         let count = self.body.ins().iconst(types::I64, count);
+        self.write_free();
         let done = self.body.call(self.imports.prepend, &[packet, count])[0];
+        self.read_free();
         let drop = self.drop_for(scope, reason);
         self.body.ins().brif(done, moved, &[], drop, &[]);
         self.body.switch_to_block(moved);
+        self.body.def_var(self.buffer, done);
         self.look();
         self.body.ins().jump(on, &[]);
         self.body.switch_to_block(here);

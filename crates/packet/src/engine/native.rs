@@ -267,7 +267,10 @@ impl Engine {
                 kernel: place.kernel.clone(),
             }
         };
-        let [itself, free, allocated, freed] = self.common.pool.addresses();
+        let supplies =
+            places.iter().filter_map(|place| place.kernel.as_ref()?.kernel.supply.as_ref());
+        let supplied = supplies.map(|supply| supply.bytes as usize).max().unwrap_or(0);
+        let [itself, free, allocated, freed] = self.common.pool.addresses(supplied);
         let limit = self.common.pool.limit();
         let link = |(at, link): (usize, &crate::graph::LinkSpec)| LinkPart {
             name: graph.link_name(link),
@@ -410,12 +413,16 @@ unsafe extern "C" fn sum(bytes: NonNull<u8>, length: usize) -> u64 {
     internet::sum(bytes, 0).into()
 }
 
-/// Puts zeros before a packet; 0 if there is no room.
-unsafe extern "C" fn prepend(buffer: NonNull<Buffer>, bytes: u64) -> u8 {
-    // SAFETY: code calls this with a packet that it has taken from a link, and keeps it.
-    let mut packet = std::mem::ManuallyDrop::new(unsafe { Packet::from_raw(buffer) });
+/// Puts zeros before a packet, which may move to another buffer; none, and the packet is as it was,
+/// if there is no room.
+unsafe extern "C" fn prepend(buffer: NonNull<Buffer>, bytes: u64) -> Option<NonNull<Buffer>> {
+    // SAFETY: code calls this with a packet that it has taken from a link; it keeps that, or the
+    // one that it is given.
+    let mut packet = unsafe { Packet::from_raw(buffer) };
     let zeros = [0; crate::kernel::HEADER_MAX as usize];
-    u8::from(packet.prepend(&zeros[..(bytes as usize).min(zeros.len())]).is_ok())
+    let is_done = packet.prepend(&zeros[..(bytes as usize).min(zeros.len())]).is_ok();
+    let buffer = packet.into_raw();
+    is_done.then_some(buffer)
 }
 
 /// The entry of the key that code has put into a table; 0: there is none.

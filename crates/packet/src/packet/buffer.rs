@@ -1,4 +1,10 @@
-//! The buffers of packets, and their freelist. Generated code knows both.
+//! The buffers of packets, and their freelists. Generated code knows both.
+//!
+//! ```text
+//! small   | header | headroom 256 | room for 1664 | spare 64 |     2 KiB: most packets of a network
+//! large   | header | headroom 256 | room for 10240 | spare 64 |    jumbo frames, and what grows
+//! ```
+//! A packet that outgrows its buffer moves to a larger one. The spare bytes are for moving it a bit.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::cell::{Cell, RefCell};
@@ -10,17 +16,21 @@ pub const BYTES_MAX: usize = 10 * 1024;
 /// Bytes before a fresh packet, for headers to be prepended.
 pub const HEADROOM: usize = 256;
 
-/// Bytes of a buffer after its header.
-pub(super) const ROOM: usize = HEADROOM + BYTES_MAX;
+/// Bytes of the packets for which a small buffer is enough.
+pub const SMALL_BYTES_MAX: usize = 2048 - size_of::<Buffer>() - HEADROOM - SPARE;
 
-/// The memory of a packet. Generated code knows the offsets below.
+/// Bytes after the room, so that every packet can begin at this place.
+pub(super) const SPARE: usize = 64;
+
+/// The header of a packet's memory, followed by the bytes. Generated code knows the offsets below.
+
 #[repr(C, align(64))]
 pub(crate) struct Buffer {
     /// The next on the freelist, while it is free.
     pub(super) next: *mut Buffer,
-    /// The pool that owns it; outlives the buffer.
+    /// The freelist that owns it; outlives the buffer.
     pub(super) home: *const Freelist,
-    /// Where the packet begins in `bytes`; never beyond `ROOM - length`.
+    /// Where the packet begins in the bytes; it ends within their room and what is spare.
     pub(super) start: u32,
     /// Bytes of the packet, at most `BYTES_MAX`.
     pub(super) length: u32,
@@ -35,21 +45,10 @@ pub(crate) struct Buffer {
     pub(super) missing: u64,
     /// [`OUTGOING`], or 0.
     pub(super) flags: u64,
-    pub(super) bytes: [u8; ROOM],
 }
 
 /// This machine sent the packet: a device has seen it leave.
 pub(crate) const OUTGOING: u64 = 1;
-
-impl Buffer {
-    /// Puts the packet where fresh ones begin: the most room after.
-    #[cold]
-    pub(super) fn move_to_headroom(&mut self) {
-        let start = self.start as usize;
-        self.bytes.copy_within(start..start + self.length as usize, HEADROOM);
-        self.start = HEADROOM as u32;
-    }
-}
 
 /// Where generated code finds the parts of a buffer, in bytes from the address of the packet.
 pub mod offsets {
@@ -62,7 +61,7 @@ pub mod offsets {
     pub const LENGTH: usize = offset_of!(Buffer, length);
     /// The next on the freelist: an address.
     pub const NEXT: usize = offset_of!(Buffer, next);
-    /// The pool that owns it: an address.
+    /// The freelist that owns it: an address.
     pub const HOME: usize = offset_of!(Buffer, home);
     /// When it was taken from its pool: `u64`.
     pub const BORN: usize = offset_of!(Buffer, born_ns);
@@ -75,28 +74,40 @@ pub mod offsets {
     /// What else is known of it: `u64`, after what is missing.
     pub const FLAGS: usize = offset_of!(Buffer, flags);
     /// The bytes, headroom first.
-    pub const BYTES: usize = offset_of!(Buffer, bytes);
+    pub const BYTES: usize = size_of::<Buffer>();
 }
 
-/// Buffers of the first block. [`GROWING`] times the next one has twice as many; then some 700 KB
-/// are allocated at once. In a simulation there are many pools that hold few packets.
+/// Buffers of the first block. [`GROWING`] times the next one has twice as many; then some 130 KB
+/// or 700 KB are allocated at once. In a simulation there are many pools that hold few packets.
 const FIRST_BLOCK: usize = 4;
 const GROWING: usize = 4;
 
-/// Buffers, and what a pool counts of them. It outlives the pool while packets are alive.
+/// The buffers of a pool, and what it counts of them. They outlive the pool while packets are alive.
 #[repr(C)]
-pub(crate) struct Freelist {
-    /// The buffer that was used last, and so is in the cache.
-    pub(super) free: Cell<*mut Buffer>,
+pub(crate) struct Store {
+    pub(super) small: Freelist,
+    pub(super) large: Freelist,
     pub(super) allocated: Cell<u64>,
     pub(super) freed: Cell<u64>,
     /// What newborn packets are stamped with.
     pub(super) now_ns: Cell<u64>,
+    /// Buffers of each size at most.
     pub(super) limit: usize,
     pub(super) refused: Cell<u64>,
     /// The handle was dropped: the last packet frees the memory.
     pub(super) orphaned: Cell<bool>,
-    blocks: RefCell<Vec<NonNull<Buffer>>>,
+}
+
+/// Buffers of one size.
+#[repr(C)]
+pub(crate) struct Freelist {
+    /// The buffer that was used last, and so is in the cache.
+    pub(super) free: Cell<*mut Buffer>,
+    /// What it is part of; set once that has its place.
+    store: Cell<*const Store>,
+    /// Bytes after the header of each, without those that are spare.
+    pub(super) room: usize,
+    blocks: RefCell<Vec<NonNull<u8>>>,
     /// Buffers of the last block that have not been used.
     fresh: Cell<usize>,
 }
@@ -106,34 +117,82 @@ fn block_len(at: usize) -> usize {
     FIRST_BLOCK << at.min(GROWING)
 }
 
-fn block_layout(at: usize) -> Layout {
-    Layout::array::<Buffer>(block_len(at)).expect("a block is small")
-}
-
 /// Buffers of the first `blocks` blocks.
 fn buffers_of(blocks: usize) -> usize {
     let growing: usize = (0..blocks.min(GROWING)).map(block_len).sum();
     growing + blocks.saturating_sub(GROWING) * block_len(GROWING)
 }
 
-impl Freelist {
-    /// An empty one, of at most `limit` buffers.
-    pub(super) fn new(limit: usize) -> Freelist {
-        Freelist {
-            free: Cell::new(ptr::null_mut()),
+impl Store {
+    /// An empty one, of at most `limit` buffers of each size.
+    pub(super) fn new(limit: usize) -> NonNull<Store> {
+        let store = Box::new(Store {
+            small: Freelist::new(HEADROOM + SMALL_BYTES_MAX),
+            large: Freelist::new(HEADROOM + BYTES_MAX),
             allocated: Cell::new(0),
             freed: Cell::new(0),
             now_ns: Cell::new(0),
             limit,
             refused: Cell::new(0),
             orphaned: Cell::new(false),
+        });
+        let at = NonNull::from(Box::leak(store));
+        // SAFETY: just made, and nothing else refers to it.
+        let store = unsafe { at.as_ref() };
+        for freelist in [&store.small, &store.large] {
+            freelist.store.set(at.as_ptr());
+        }
+        at
+    }
+
+    /// Buffers there are.
+    pub(super) fn buffers(&self) -> usize {
+        self.small.buffers() + self.large.buffers()
+    }
+
+    /// Leaves out a buffer that was taken and one that was given back.
+    pub(super) fn uncount(&self) {
+        for count in [&self.allocated, &self.freed] {
+            count.set(count.get() - 1);
+        }
+    }
+
+    /// The freelist of buffers for packets of this length.
+    #[inline]
+    pub(super) fn for_bytes(&self, bytes: usize) -> &Freelist {
+        if bytes <= SMALL_BYTES_MAX { &self.small } else { &self.large }
+    }
+}
+
+impl Freelist {
+    fn new(room: usize) -> Freelist {
+        Freelist {
+            free: Cell::new(ptr::null_mut()),
+            store: Cell::new(ptr::null()),
+            room,
             blocks: RefCell::new(Vec::new()),
             fresh: Cell::new(0),
         }
     }
 
-    /// Buffers there are.
-    pub(super) fn buffers(&self) -> usize {
+    /// What it is part of.
+    #[inline]
+    pub(super) fn store(&self) -> &Store {
+        // SAFETY: set when the store got its place, where it stays as long as this, its part.
+        unsafe { &*self.store.get() }
+    }
+
+    /// Bytes from one buffer of a block to the next.
+    fn stride(&self) -> usize {
+        (size_of::<Buffer>() + self.room + SPARE).next_multiple_of(align_of::<Buffer>())
+    }
+
+    fn block_layout(&self, at: usize) -> Layout {
+        let layout = Layout::from_size_align(block_len(at) * self.stride(), align_of::<Buffer>());
+        layout.expect("a block is small")
+    }
+
+    fn buffers(&self) -> usize {
         buffers_of(self.blocks.borrow().len())
     }
 
@@ -148,13 +207,14 @@ impl Freelist {
         // SAFETY: what is on the freelist is a buffer of this pool that has no owner.
         let head = unsafe { &mut *at };
         self.free.set(head.next);
-        self.allocated.set(self.allocated.get() + 1);
+        let store = self.store();
+        store.allocated.set(store.allocated.get() + 1);
         head.start = HEADROOM as u32;
         head.length = 0;
         head.mark = 0;
         head.time = 0;
         (head.missing, head.flags) = (0, 0);
-        head.born_ns = self.now_ns.get();
+        head.born_ns = store.now_ns.get();
         Some(buffer)
     }
 
@@ -169,7 +229,7 @@ impl Freelist {
         let (blocks, index) = (self.blocks.borrow(), self.fresh.get());
         let block = *blocks.last()?;
         // SAFETY: within the block, as the index is below its count.
-        let mut buffer = unsafe { block.add(index) };
+        let mut buffer = unsafe { block.byte_add(index * self.stride()) }.cast::<Buffer>();
         // SAFETY: zeros are a buffer, and it has no other owner, as each index is given once.
         let head = unsafe { buffer.as_mut() };
         head.home = self;
@@ -180,43 +240,44 @@ impl Freelist {
     /// Another block, none of which is used.
     fn add_block(&self) -> Option<()> {
         let mut blocks = self.blocks.borrow_mut();
-        let before = buffers_of(blocks.len());
-        if before >= self.limit {
-            self.refused.set(self.refused.get() + 1);
+        let (before, store) = (buffers_of(blocks.len()), self.store());
+        if before >= store.limit {
+            store.refused.set(store.refused.get() + 1);
             return None;
         }
-        let (at, layout) = (blocks.len(), block_layout(blocks.len()));
+        let (at, layout) = (blocks.len(), self.block_layout(blocks.len()));
         // SAFETY: the layout is not empty.
-        let block = unsafe { alloc_zeroed(layout) }.cast::<Buffer>();
+        let block = unsafe { alloc_zeroed(layout) };
         blocks.push(NonNull::new(block).unwrap_or_else(|| handle_alloc_error(layout)));
         // No more than the limit, although there is room.
-        self.fresh.set(block_len(at).min(self.limit - before));
+        self.fresh.set(block_len(at).min(store.limit - before));
         Some(())
     }
 
     /// Puts a buffer back; it may be the last thing that the pool does.
     ///
     /// # Safety
-    /// `home` is the pool that owns `buffer`, and `buffer` has no handle any more.
+    /// `home` is the freelist that owns `buffer`, and `buffer` has no handle any more.
     #[inline]
     pub(super) unsafe fn give_back(home: *const Freelist, mut buffer: NonNull<Buffer>) {
-        // SAFETY: the caller guarantees that `home` is the pool of `buffer`, which outlives it, and
-        // that no handle is left.
+        // SAFETY: the caller guarantees that `home` is the freelist of `buffer`, which outlives it,
+        // and that no handle is left.
         let (freelist, head) = unsafe { (&*home, buffer.as_mut()) };
         head.next = freelist.free.replace(buffer.as_ptr());
-        freelist.freed.set(freelist.freed.get() + 1);
-        if freelist.orphaned.get() && freelist.allocated.get() == freelist.freed.get() {
-            // SAFETY: made by `Pool::new` from a box; neither handle nor packets are left.
-            drop(unsafe { Box::from_raw(home.cast_mut()) });
+        let store = freelist.store();
+        store.freed.set(store.freed.get() + 1);
+        if store.orphaned.get() && store.allocated.get() == store.freed.get() {
+            // SAFETY: made by `Store::new` from a box; neither handle nor packets are left.
+            drop(unsafe { Box::from_raw(freelist.store.get().cast_mut()) });
         }
     }
 }
 
 impl Drop for Freelist {
     fn drop(&mut self) {
-        for (at, block) in self.blocks.get_mut().iter().enumerate() {
+        for (at, block) in self.blocks.borrow().iter().enumerate() {
             // SAFETY: allocated with this layout; no packet is left, or this would still be held.
-            unsafe { dealloc(block.as_ptr().cast(), block_layout(at)) };
+            unsafe { dealloc(block.as_ptr(), self.block_layout(at)) };
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Packets: bytes that have one owner.
 //!
 //! ```text
-//! Buffer  | header | headroom 256 | room for 10240 |
+//! Buffer  | header | headroom 256 | room for 1664 or 10240 |
 //!                        ^ start         ^ start + length
 //! ```
 //! A [`Packet`] is the one handle of its buffer. It can be sent (its owner gives it to a link),
@@ -17,7 +17,8 @@
 //! packet.len(); // it has been given away
 //! ```
 //!
-//! Prepending and stripping move `start`; the bytes already there are not copied.
+//! Prepending and stripping move `start`; the bytes already there are not copied, unless the packet
+//! outgrows its buffer and moves to a larger one.
 
 mod buffer;
 mod pool;
@@ -25,8 +26,8 @@ mod pool;
 use std::fmt;
 use std::ptr::NonNull;
 
-use buffer::ROOM;
-pub use buffer::{BYTES_MAX, HEADROOM, offsets};
+use buffer::SPARE;
+pub use buffer::{BYTES_MAX, HEADROOM, SMALL_BYTES_MAX, offsets};
 pub(crate) use buffer::{Buffer, Freelist, OUTGOING};
 pub use pool::{Pool, PoolStats};
 
@@ -161,20 +162,80 @@ impl Packet {
         self.len() == 0
     }
 
+    /// The freelist of its buffer.
+    #[inline]
+    fn home(&self) -> &Freelist {
+        // SAFETY: it outlives its buffers.
+        unsafe { &*self.head().home }
+    }
+
+    /// The address of a byte of the room.
+    #[inline]
+    fn byte(&self, at: usize) -> NonNull<u8> {
+        debug_assert!(at <= self.home().room + SPARE, "{at}");
+        // SAFETY: the room follows the header, and the place is in it or at its end.
+        unsafe { self.buffer.add(1).cast::<u8>().add(at) }
+    }
+
+    /// All bytes of the room, and those that are spare.
+    fn room_mut(&mut self) -> &mut [u8] {
+        let room = NonNull::slice_from_raw_parts(self.byte(0), self.home().room + SPARE);
+        // SAFETY: they are its own, were zeros at first, and it is borrowed for change.
+        unsafe { &mut *room.as_ptr() }
+    }
+
     /// The bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         let head = self.head();
-        let start = head.start as usize;
-        &head.bytes[start..start + head.length as usize]
+        let start = self.byte(head.start as usize);
+        // SAFETY: the packet is within the room, whose bytes have been written.
+        unsafe { NonNull::slice_from_raw_parts(start, head.length as usize).as_ref() }
     }
 
     /// The bytes, to change them.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        let head = self.head_mut();
-        let start = head.start as usize;
-        &mut head.bytes[start..start + head.length as usize]
+        let head = self.head();
+        let start = self.byte(head.start as usize);
+        // SAFETY: as for `bytes`, and the packet is borrowed for change.
+        unsafe { NonNull::slice_from_raw_parts(start, head.length as usize).as_mut() }
+    }
+
+    /// Makes the packet begin at a place, from which on it has room.
+    #[cold]
+    fn move_to(&mut self, place: usize) {
+        let (start, length) = (self.head().start as usize, self.len());
+        self.room_mut().copy_within(start..start + length, place);
+        self.head_mut().start = place as u32;
+    }
+
+    /// Moves the packet to a large buffer, where it begins at the headroom.
+    ///
+    /// # Errors
+    /// It is in one, or there is none; nothing has changed then.
+    #[cold]
+    fn move_to_large(&mut self) -> Result<(), NoRoom> {
+        let large = &self.home().store().large;
+        if std::ptr::eq(self.home(), large) {
+            return Err(NoRoom);
+        }
+        let mut moved = Packet::of(large).ok_or(NoRoom)?;
+        moved.head_mut().length = self.head().length;
+        moved.describe_as(self);
+        copy(moved.bytes_mut(), self.bytes());
+        *self = moved;
+        // It is still the same packet.
+        self.home().store().uncount();
+        Ok(())
+    }
+
+    /// Takes over times, mark and flags of another packet.
+    #[inline]
+    fn describe_as(&mut self, other: &Packet) {
+        let (to, from) = (self.head_mut(), other.head());
+        (to.born_ns, to.time, to.mark) = (from.born_ns, from.time, from.mark);
+        (to.missing, to.flags) = (from.missing, from.flags);
     }
 
     /// Puts `header` before the first byte.
@@ -186,18 +247,17 @@ impl Packet {
         if length > BYTES_MAX {
             return Err(NoRoom);
         }
-        let head = self.head_mut();
-        if (head.start as usize) < header.len() {
-            // The headroom is used up: move to where there is some.
-            let (start, end) = (head.start as usize, (head.start + head.length) as usize);
-            let to = (ROOM - length).min(HEADROOM) + header.len();
-            head.bytes.copy_within(start..end, to);
-            head.start = to as u32;
+        if (self.head().start as usize) < header.len() {
+            // The headroom is used up: moves to where there is some.
+            if length > self.home().room {
+                self.move_to_large()?;
+            }
+            self.move_to((self.home().room - length).min(HEADROOM) + header.len());
         }
-        let start = head.start as usize - header.len();
-        head.bytes[start..start + header.len()].copy_from_slice(header);
-        head.start = start as u32;
+        let head = self.head_mut();
+        head.start -= header.len() as u32;
         head.length = length as u32;
+        self.bytes_mut()[..header.len()].copy_from_slice(header);
         Ok(())
     }
 
@@ -221,21 +281,20 @@ impl Packet {
         Ok(())
     }
 
-    /// The bytes after a header of at most [`HEADROOM`] bytes, which does not become part of the
+    /// The bytes after a header of at most 64 bytes, which does not become part of the
     /// packet: for devices that want one in front.
     ///
     /// # Panics
     /// The header is longer.
     #[inline]
     pub fn bytes_after(&mut self, header: &[u8]) -> &[u8] {
-        let head = self.head_mut();
-        if (head.start as usize) < header.len() {
-            head.move_to_headroom();
+        if (self.head().start as usize) < header.len() {
+            self.move_to(SPARE);
         }
-        let (start, end) = (head.start as usize, (head.start + head.length) as usize);
-        let begin = start - header.len();
-        head.bytes[begin..start].copy_from_slice(header);
-        &head.bytes[begin..end]
+        let (start, length) = (self.head().start as usize, self.len());
+        let room = self.room_mut();
+        room[start - header.len()..start].copy_from_slice(header);
+        &room[start - header.len()..start + length]
     }
 
     /// Makes the packet another one of this length: cuts the end off, or puts zeros after it. What
@@ -260,25 +319,31 @@ impl Packet {
         if length > BYTES_MAX {
             return Err(NoRoom);
         }
-        let head = self.head_mut();
-        if head.start as usize + length > ROOM {
-            head.move_to_headroom();
+        if self.head().start as usize + length > self.home().room {
+            self.make_room(length)?;
         }
-        head.length = length as u32;
+        self.head_mut().length = length as u32;
         Ok(())
+    }
+
+    /// Moves the packet to where `length` bytes have room.
+    #[cold]
+    fn make_room(&mut self, length: usize) -> Result<(), NoRoom> {
+        if HEADROOM + length <= self.home().room {
+            self.move_to(HEADROOM);
+            Ok(())
+        } else {
+            self.move_to_large()
+        }
     }
 
     /// Another packet with the same bytes, times and mark; nothing if the pool is at its limit.
     #[inline]
     pub fn duplicate(&self) -> Option<Packet> {
-        let head = self.head();
-        // SAFETY: the pool outlives its buffers.
-        let freelist = unsafe { &*head.home };
-        let mut copy = Packet::of(freelist)?;
-        let to = copy.head_mut();
+        let mut copy = Packet::of(self.home())?;
+        let (to, head) = (copy.head_mut(), self.head());
         (to.start, to.length) = (head.start, head.length);
-        (to.born_ns, to.time, to.mark) = (head.born_ns, head.time, head.mark);
-        (to.missing, to.flags) = (head.missing, head.flags);
+        copy.describe_as(self);
         self::copy(copy.bytes_mut(), self.bytes());
         Some(copy)
     }
@@ -327,7 +392,7 @@ impl Drop for Packet {
     #[inline]
     fn drop(&mut self) {
         let home = self.head().home;
-        // SAFETY: the pool outlives its buffers, and the only handle of this one ends here.
+        // SAFETY: the freelist outlives its buffers, and the only handle of this one ends here.
         unsafe { Freelist::give_back(home, self.buffer) };
     }
 }

@@ -7,7 +7,7 @@
 use std::ptr::NonNull;
 
 use super::Packet;
-use super::buffer::Freelist;
+use super::buffer::Store;
 
 /// Counts of allocations and frees.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -54,74 +54,75 @@ impl PoolStats {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Pool {
-    freelist: NonNull<Freelist>,
+    store: NonNull<Store>,
 }
 
 impl Pool {
-    /// A pool of at most `limit` packets, rounded up to a block of 64.
+    /// A pool of at most `limit` packets of up to [`SMALL_BYTES_MAX`](super::SMALL_BYTES_MAX) bytes,
+    /// and as many larger ones.
     pub fn new(limit: usize) -> Pool {
-        let freelist = Box::new(Freelist::new(limit));
-        Pool { freelist: NonNull::from(Box::leak(freelist)) }
+        Pool { store: Store::new(limit) }
     }
 
-    fn freelist(&self) -> &Freelist {
+    fn store(&self) -> &Store {
         // SAFETY: it lives at least as long as the handle.
-        unsafe { self.freelist.as_ref() }
+        unsafe { self.store.as_ref() }
     }
 
     /// A fresh packet, empty; nothing if the limit is met.
     #[inline]
     pub fn packet(&self) -> Option<Packet> {
-        Packet::of(self.freelist())
+        Packet::of(&self.store().small)
     }
 
     /// A packet of these bytes; nothing if they are too many or the limit is met.
     pub fn packet_of(&self, bytes: &[u8]) -> Option<Packet> {
-        let mut packet = self.packet()?;
+        let mut packet = Packet::of(self.store().for_bytes(bytes.len()))?;
         packet.append(bytes).ok()?;
         Some(packet)
     }
 
     /// Counts of allocations and frees.
     pub fn stats(&self) -> PoolStats {
-        let freelist = self.freelist();
+        let store = self.store();
         PoolStats {
-            allocated: freelist.allocated.get(),
-            freed: freelist.freed.get(),
-            buffers: freelist.buffers() as u64,
-            refused: freelist.refused.get(),
+            allocated: store.allocated.get(),
+            freed: store.freed.get(),
+            buffers: store.buffers() as u64,
+            refused: store.refused.get(),
         }
     }
 
-    /// Where generated code finds the pool: itself, its freelist, the count of allocations, the
-    /// count of frees.
-    pub(crate) fn addresses(&self) -> [usize; 4] {
-        let freelist = self.freelist();
+    /// Where generated code finds the freelist for packets of this length: itself, its first buffer,
+    /// the count of allocations, the count of frees.
+    pub(crate) fn addresses(&self, bytes: usize) -> [usize; 4] {
+        let store = self.store();
+        let freelist = store.for_bytes(bytes);
         [
-            self.freelist.as_ptr() as usize,
-            (&raw const freelist.free) as usize,
-            (&raw const freelist.allocated) as usize,
-            (&raw const freelist.freed) as usize,
+            std::ptr::from_ref(freelist).addr(),
+            (&raw const freelist.free).addr(),
+            (&raw const store.allocated).addr(),
+            (&raw const store.freed).addr(),
         ]
     }
 
-    /// The most packets there may be.
+    /// The most packets of each size that there may be.
     pub(crate) fn limit(&self) -> usize {
-        self.freelist().limit
+        self.store().limit
     }
 
     pub(crate) fn set_now(&self, now_ns: u64) {
-        self.freelist().now_ns.set(now_ns);
+        self.store().now_ns.set(now_ns);
     }
 
     /// Packets freed so far.
     pub(crate) fn freed(&self) -> u64 {
-        self.freelist().freed.get()
+        self.store().freed.get()
     }
 
     /// Packets given so far: changes whenever one is born.
     pub(crate) fn allocated(&self) -> u64 {
-        self.freelist().allocated.get()
+        self.store().allocated.get()
     }
 }
 
@@ -129,9 +130,9 @@ impl Drop for Pool {
     fn drop(&mut self) {
         if self.stats().alive() == 0 {
             // SAFETY: made from a box, and no packet refers to it.
-            drop(unsafe { Box::from_raw(self.freelist.as_ptr()) });
+            drop(unsafe { Box::from_raw(self.store.as_ptr()) });
         } else {
-            self.freelist().orphaned.set(true);
+            self.store().orphaned.set(true);
         }
     }
 }

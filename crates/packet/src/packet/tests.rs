@@ -56,6 +56,61 @@ fn no_packet_is_longer_than_its_limit() {
 }
 
 #[test]
+fn a_packet_that_outgrows_its_buffer_moves() {
+    for grow in [Packet::append, Packet::prepend] {
+        let pool = Pool::new(4);
+        let mut packet = pool.packet_of(&[1; 1000]).unwrap();
+        packet.set_mark(7);
+        packet.set_time_ns(Some(9));
+        let small = packet.bytes().as_ptr();
+        let mut all = vec![1; 1000];
+        for number in 2..=90 {
+            grow(&mut packet, &[number; 100]).unwrap();
+            all.extend([number; 100]);
+        }
+        let mut bytes = packet.bytes().to_vec();
+        assert_ne!(packet.bytes().as_ptr(), small);
+        assert_eq!((bytes.len(), packet.mark(), packet.time_ns()), (9900, 7, Some(9)));
+        bytes.sort_unstable();
+        assert_eq!(bytes, all);
+        let copy = packet.duplicate().unwrap();
+        assert_eq!(copy.bytes(), packet.bytes());
+        assert_eq!((pool.stats().allocated, pool.stats().freed), (2, 0));
+        drop((packet, copy));
+        assert_eq!(pool.stats().alive(), 0);
+    }
+}
+
+#[test]
+fn packets_of_every_size_take_a_header_in_front() {
+    let pool = Pool::new(4);
+    for length in (0..BYTES_MAX).step_by(61).chain(1600..1700) {
+        let mut packet = pool.packet_of(&vec![5; length]).unwrap();
+        // The headroom is used up.
+        packet.prepend(&[6; HEADROOM][..HEADROOM.min(BYTES_MAX - length)]).unwrap();
+        let bytes = packet.bytes().to_vec();
+        assert_eq!(packet.bytes_after(&[4; 10]), [&[4; 10], &bytes[..]].concat());
+        assert_eq!(packet.bytes(), bytes);
+        packet.append(&[][..]).unwrap();
+        packet.prepend(&[][..]).unwrap();
+        assert_eq!(packet.bytes(), bytes);
+    }
+}
+
+#[test]
+fn a_limit_is_that_of_each_size() {
+    let pool = Pool::new(1);
+    let (mut small, large) = (pool.packet().unwrap(), pool.packet_of(&[0; 2000]).unwrap());
+    assert!(pool.packet().is_none() && pool.packet_of(&[0; 2000]).is_none());
+    assert_eq!(small.resize(2000), Err(NoRoom));
+    assert!(small.is_empty());
+    drop(large);
+    small.resize(2000).unwrap();
+    // Which has moved.
+    assert!(pool.packet().is_some());
+}
+
+#[test]
 fn each_packet_comes_back_once() {
     let pool = Pool::new(100);
     let packets: Vec<Packet> = std::iter::from_fn(|| pool.packet()).collect();

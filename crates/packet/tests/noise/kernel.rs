@@ -128,7 +128,7 @@ pub fn check(input: &[u8]) {
     let mut seen = [EngineKind::Compiled, EngineKind::Dispatch].map(|kind| {
         let mut engine = Engine::new(Options { kind, ..Options::default() });
         engine.configure(graph(text)).expect("the kernel is right");
-        for bytes in packets.chunks(40).chain([&[0; 90][..], &[], &[255; 17]]) {
+        for bytes in packets.chunks(40).chain([&[0; 90][..], &[], &[255; 17], &[3; 1640]]) {
             let packet = engine.pool().packet_of(bytes).expect("they are few");
             engine.inject("one", "in", packet).expect("it has this link");
         }

@@ -228,6 +228,15 @@ impl Engine {
         self.blueprint(&plan.graph, &plan.shape, &places, &rings)
     }
 
+    /// The pool as code sees it: the buffers of the largest packets that a source makes.
+    fn pool_part(&self, places: &[PlannedApp<'_>]) -> PoolPart {
+        let kernels = places.iter().filter_map(|place| place.kernel.as_ref());
+        let supplies = kernels.filter_map(|part| part.kernel.supply.as_ref());
+        let supplied = supplies.map(|supply| supply.bytes as usize).max().unwrap_or(0);
+        let [itself, free, allocated, freed] = self.common.pool.addresses(supplied);
+        PoolPart { itself, free, allocated, freed, limit: self.common.pool.limit() }
+    }
+
     fn blueprint(
         &self,
         graph: &Graph,
@@ -267,11 +276,7 @@ impl Engine {
                 kernel: place.kernel.clone(),
             }
         };
-        let supplies =
-            places.iter().filter_map(|place| place.kernel.as_ref()?.kernel.supply.as_ref());
-        let supplied = supplies.map(|supply| supply.bytes as usize).max().unwrap_or(0);
-        let [itself, free, allocated, freed] = self.common.pool.addresses(supplied);
-        let limit = self.common.pool.limit();
+        let pool = self.pool_part(places);
         let link = |(at, link): (usize, &crate::graph::LinkSpec)| LinkPart {
             name: graph.link_name(link),
             ring: rings[at],
@@ -285,7 +290,7 @@ impl Engine {
             steps: shape.steps.clone(),
             frame: self.frame.as_ptr() as usize,
             now: (&raw const self.common.now_ns) as usize,
-            pool: PoolPart { itself, free, allocated, freed, limit },
+            pool,
             helpers: helpers(),
             listing: self.listing,
         }

@@ -1,10 +1,10 @@
 //! The buffers of packets, and their freelists. Generated code knows both.
 //!
 //! ```text
-//! small   | header | headroom 256 | room for 1664 | spare 64 |     2 KiB: most packets of a network
+//! small   | header | headroom 256 | room for 1664 | spare 64 |     2 KiB: most packets
 //! large   | header | headroom 256 | room for 10240 | spare 64 |    jumbo frames, and what grows
 //! ```
-//! A packet that outgrows its buffer moves to a larger one. The spare bytes are for moving it a bit.
+//! A packet that outgrows its buffer moves to a larger one. The spare bytes are for moving it.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::cell::{Cell, RefCell};
@@ -22,8 +22,7 @@ pub const SMALL_BYTES_MAX: usize = 2048 - size_of::<Buffer>() - HEADROOM - SPARE
 /// Bytes after the room, so that every packet can begin at this place.
 pub(super) const SPARE: usize = 64;
 
-/// The header of a packet's memory, followed by the bytes. Generated code knows the offsets below.
-
+/// The header of a packet's memory, which the bytes follow. Generated code knows the offsets below.
 #[repr(C, align(64))]
 pub(crate) struct Buffer {
     /// The next on the freelist, while it is free.
@@ -82,7 +81,7 @@ pub mod offsets {
 const FIRST_BLOCK: usize = 4;
 const GROWING: usize = 4;
 
-/// The buffers of a pool, and what it counts of them. They outlive the pool while packets are alive.
+/// The buffers of a pool, and what it counts of them. They outlive the pool while packets live.
 #[repr(C)]
 pub(crate) struct Store {
     pub(super) small: Freelist,

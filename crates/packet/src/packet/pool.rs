@@ -58,8 +58,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool of at most `limit` packets of up to [`SMALL_BYTES_MAX`](super::SMALL_BYTES_MAX) bytes,
-    /// and as many larger ones.
+    /// A pool of at most `limit` packets of up to
+    /// [`SMALL_BYTES_MAX`](super::SMALL_BYTES_MAX) bytes, and as many larger ones.
     pub fn new(limit: usize) -> Pool {
         Pool { store: Store::new(limit) }
     }
@@ -93,8 +93,8 @@ impl Pool {
         }
     }
 
-    /// Where generated code finds the freelist for packets of this length: itself, its first buffer,
-    /// the count of allocations, the count of frees.
+    /// Where generated code finds the freelist for packets of this length: itself, its first
+    /// buffer, the count of allocations, the count of frees.
     pub(crate) fn addresses(&self, bytes: usize) -> [usize; 4] {
         let store = self.store();
         let freelist = store.for_bytes(bytes);

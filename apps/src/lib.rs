@@ -70,6 +70,7 @@ pub mod sample;
 pub mod sink;
 pub mod source;
 pub mod split;
+pub mod tcp_reassemble;
 pub mod tee;
 pub mod truncate;
 pub mod vlan;
@@ -106,6 +107,7 @@ pub fn catalogue() -> Catalogue {
         sink::Sink::declaration(),
         source::Source::declaration(),
         split::Split::declaration(),
+        tcp_reassemble::TcpReassemble::declaration(),
         tee::Tee::declaration(),
         mark::Touch::declaration(),
         truncate::Truncate::declaration(),

@@ -11,4 +11,5 @@ mod noise;
 mod oracles;
 mod state;
 mod steering;
+mod tcp;
 mod truth;

@@ -281,8 +281,8 @@ impl Packet {
         Ok(())
     }
 
-    /// The bytes after a header of at most 64 bytes, which does not become part of the
-    /// packet: for devices that want one in front.
+    /// The bytes after a header of at most 64 bytes, which does not become part of the packet: for
+    /// devices that want one in front.
     ///
     /// # Panics
     /// The header is longer.
@@ -319,7 +319,8 @@ impl Packet {
         if length > BYTES_MAX {
             return Err(NoRoom);
         }
-        if self.head().start as usize + length > self.home().room {
+        let is_longer = length > self.len();
+        if is_longer && self.head().start as usize + length > self.home().room {
             self.make_room(length)?;
         }
         self.head_mut().length = length as u32;

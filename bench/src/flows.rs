@@ -66,11 +66,20 @@ fn run_case(case: &Case<'_>, report: &mut Report) -> Result<f64, String> {
 fn measure(capture: &Capture, place: Isolation) -> Result<Measurement, String> {
     let inside = || measure_in(capture.folder());
     let (measurement, _) = place.measure((BENCH, "0"), capture, inside)?;
+    check(capture)?;
+    Ok(measurement)
+}
+
+/// Checks the records of a run.
+///
+/// # Errors
+/// Their packets or bytes are not those of the generator.
+pub fn check(capture: &Capture) -> Result<(), String> {
     let Truth { packets, bytes, .. } = capture.truth;
     let made = (packets, bytes - ETHERNET * packets);
     let found = exported(&capture.folder().join(EXPORT))?;
     if found == made {
-        Ok(measurement)
+        Ok(())
     } else {
         Err(format!("packets and bytes of its flows are {found:?}, made were {made:?}"))
     }
@@ -81,6 +90,14 @@ fn measure(capture: &Capture, place: Isolation) -> Result<Measurement, String> {
 /// # Errors
 /// It does not run.
 pub fn measure_in(folder: &Path) -> Result<String, String> {
+    traffic::run(program(folder)?, RunOptions::default())
+}
+
+/// The graph on the capture in a folder.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn program(folder: &Path) -> Result<Program, String> {
     let path = |name: &str| folder.join(name).display().to_string();
     let graph = format!(
         "in :: PcapReader {{ file: {:?} }} -> meter :: FlowExport {{
@@ -91,8 +108,7 @@ pub fn measure_in(folder: &Path) -> Result<String, String> {
     );
     let file = folder.join("meter.flow");
     fs::write(&file, graph).map_err(|error| error.to_string())?;
-    let program = Program::load(&[file], &LoadOptions::default());
-    traffic::run(program, RunOptions::default())
+    Ok(Program::load(&[file], &LoadOptions::default()))
 }
 
 /// Packets and bytes of all flows of a capture of messages.

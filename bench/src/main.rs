@@ -9,6 +9,7 @@ mod arrow;
 mod borders;
 mod cl;
 mod clock;
+mod cores;
 mod datalog;
 mod devices;
 mod events;
@@ -60,8 +61,8 @@ struct Args {
     /// Seconds that a benchmark that can last shall last (`pores`).
     #[arg(long = "for", value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// What captures and keys are made from (`flows`, `mixed`, `tables`); without it, from the
-    /// time.
+    /// What captures and keys are made from (`cores`, `flows`, `mixed`, `tables`); without
+    /// it, from the time.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Count instructions instead of time, by callgrind (`kernels`).
@@ -116,6 +117,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("trust", "sealed datagrams, handshakes, what strangers cost", trust::run),
     ("json", "JSON into messages and out of them, bytes a second", json::run),
     ("flows", "flow records of a capture beside softflowd, nfpcapd, argus", flows::run),
+    ("cores", "the graph of `flows` by one worker and by several", cores::run),
     ("mixed", "examples/flows: packets, a component per flow, rules, telemetry", mixed::run),
 ];
 

@@ -127,6 +127,10 @@ impl App for PcapReader {
     fn new(config: PcapReaderConfig, start: &mut Start) -> Result<PcapReader, Fault> {
         let reader = open(&config.file)?;
         check_times(&config.file, &reader, config.times)?;
+        if reader.input().input().is_live() && start.fanout().is_divided() {
+            let message = "is a pipe, which one worker can read: run one";
+            return Err(Fault::new(format!("`{}` {message}", config.file)));
+        }
         Ok(PcapReader {
             file: config.file,
             reader,

@@ -66,6 +66,21 @@ fn an_app_for_all_flows_is_refused() {
 }
 
 #[test]
+fn a_pipe_is_not_divided() {
+    let pipe = Capture::new("pipe");
+    let path = pipe.0.to_str().expect("text");
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.is_ok_and(|made| made.success()));
+    // Held open, so that readers need not wait.
+    let open = || std::fs::OpenOptions::new().read(true).write(true).open(path);
+    let held = open().expect("a pipe");
+    let text = format!("src :: PcapReader {{ file: {path:?} }}\nend :: Sink\nsrc -> end");
+    let error = run(&text, 2).expect_err("one can read it").to_string();
+    assert!(error.contains("is a pipe, which one worker can read"), "{error}");
+    drop(held);
+}
+
+#[test]
 fn an_instance_that_cannot_start_ends_the_run() {
     let rest = "nat :: Nat44 { address: \"198.51.100.1\", first_port: 2000, last_port: 2002 }\n\
                 none :: Sink\nout :: Sink\nback :: Source { packets: 1 }\n\

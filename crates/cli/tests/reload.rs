@@ -434,3 +434,38 @@ fn an_installation_takes_the_graph_as_it_is_now() {
     assert_eq!(status(&install), 0, "{}", stderr(&install));
     wait_until("packets come to the new app", || run.counter("border/door/verdicts") > 10);
 }
+
+/// The graphs of all workers are replaced, which is reported once.
+#[test]
+fn the_instances_of_a_graph_are_replaced() {
+    let folder = Folder::new();
+    let frame = |at: u8| {
+        let ends = "02:00:00:00:00:01 > 02:00:00:00:00:02";
+        format!("\"{ends} ip 10.0.0.{at} > 10.1.0.1 udp 7 > 9\"")
+    };
+    let frames: Vec<String> = (1..30).map(frame).collect();
+    let graph = |expr: &str| {
+        format!(
+            "src :: Generator {{ frames: [{}], packets: 1000000, rate: 1000 }}
+             keep :: Filter {{ expr: {expr:?} }}
+             end :: Sink
+             src -> keep -> end",
+            frames.join(", ")
+        )
+    };
+    let path = folder.file("a.flow", &graph("udp"));
+    let child = start(&folder, &[&path, "--workers", "2", "--stats", "--for", "2.5"]);
+    std::thread::sleep(EACH);
+    folder.file("a.flow", &graph("tcp"));
+    let (_, notes) = ended(child);
+    let reloaded = "tidemill: reloaded: 2 apps kept, 1 reconfigured";
+    assert_eq!(notes.matches(reloaded).count(), 1, "{notes}");
+    let passed = |link: &str| -> u64 {
+        let line = notes.lines().find_map(|line| line.strip_prefix(&format!("link {link}: ")));
+        let count = line.and_then(|line| line.split(' ').next());
+        count.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{notes}"))
+    };
+    // Had one of them gone on with the old graph, half of its packets would have passed more.
+    let (all, kept) = (passed("src.output->keep.input"), passed("keep.output->end.keep"));
+    assert!(kept > 0 && kept < all * 7 / 10, "{kept} of {all}");
+}

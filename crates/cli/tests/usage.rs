@@ -120,7 +120,6 @@ fn options_without_effect_are_mistakes_in_programs_of_all_kinds() {
     }
     cases.extend([
         format!("run {graph} --engine interpret"),
-        format!("run {graph} --workers 2"),
         format!("run {rules} --workers 2"),
         format!("run {rules} --busy-wait"),
         format!("explain {graph} --type M"),
@@ -147,6 +146,7 @@ fn options_without_effect_are_mistakes_in_programs_of_all_kinds() {
         format!("check {components} {schema} -I ."),
         format!("explain {schema} --type M"),
         format!("run {components} --memory 1G --stack 1M --root . --workers 2"),
+        format!("run {graph} --workers 2"),
         format!("sim {components} --seed 2 --for 1 --engine interpret"),
     ] {
         let output = run(&arguments);

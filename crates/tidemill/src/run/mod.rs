@@ -174,7 +174,7 @@ impl Prepared {
         let has_more = has.packets || has_files;
         let is_divided = flows.is_some() || !has_more;
         if !is_divided && !has.components && options.nodes.workers > 1 {
-            machine.note("one worker only: the program has more than rules, or more than a graph");
+            machine.note("one worker only: the program has more than rules");
         }
         let may_spread = !(has.components || has_more)
             && options.clock != Clock::Virtual

@@ -293,9 +293,9 @@ fn work(
         return Ok(Part::default());
     }
     show_counters(&mut machine, &mut events);
+    let ends_all = EndsAll(first);
     let outcome = events.run(&mut machine);
-    // The end of one worker ends all.
-    let _ = first.event(Owner::LOOP, |_: &mut Machine, events| events.stop());
+    drop(ends_all);
     if let Outcome::Failed(error) = outcome {
         return Err(Error::System(format!("the system fails to wait: {error}")));
     }
@@ -314,6 +314,15 @@ fn work(
     leave((machine, events), common.options.ends_process);
     let Report { packets, problems, .. } = ended;
     Ok(Part { summary, profile, held, packets, problems })
+}
+
+/// The end of one worker ends all, even if it panics: the first would wait for it.
+struct EndsAll(Remote<Machine>);
+
+impl Drop for EndsAll {
+    fn drop(&mut self) {
+        let _ = self.0.event(Owner::LOOP, |_: &mut Machine, events| events.stop());
+    }
 }
 
 impl Flows {

@@ -90,9 +90,16 @@ pub(crate) struct Capture {
 
 impl Capture {
     pub(crate) fn create(target: Target, fanout: &Fanout) -> Result<Capture, Fault> {
-        let files = || Files::create(target.clone()).map(Mutex::new);
-        let files = fanout.shared(&target.file, files)?;
-        Ok(Capture { target, files, fanout: fanout.clone() })
+        let create = || Files::create(target.clone());
+        let files = fanout.shared(&target.file, || create().map(Mutex::new))?;
+        let capture = Capture { target: target.clone(), files, fanout: fanout.clone() };
+        // The first that has another target for the same file begins it anew, for all.
+        let mut files = capture.files();
+        if files.target != target {
+            *files = create()?;
+        }
+        drop(files);
+        Ok(capture)
     }
 
     pub(crate) fn target(&self) -> &Target {

@@ -9,6 +9,7 @@ use crate::common::{Folder, graph_of, read, write};
 use tidemill_apps::capture::Format;
 use tidemill_apps::frame;
 use tidemill_packet::engine::{Engine, EngineKind, Options, Refused, Rest};
+use tidemill_packet::fanout::Fanout;
 
 fn count(engine: &Engine, app: &str, name: &str) -> u64 {
     let all = engine.app_stats(app).expect("the app");
@@ -244,6 +245,36 @@ fn a_tap_writes_on_into_its_capture() {
     }
     drop(engine);
     assert_eq!(read(&path).len(), 3);
+}
+
+/// Another form of the same file is another capture, for all instances of a graph.
+#[test]
+fn a_tap_with_another_form_begins_its_file_anew() {
+    for instances in [1, 2] {
+        let folder = Folder::new();
+        let path = folder.path("out");
+        let app = |format: &str| {
+            let tap = format!("PcapTap {{ file: \"{path}\", format: \"{format}\" }}");
+            around(&tap, &["input"], &["output"])
+        };
+        let mut all: Vec<Engine> = Fanout::all(instances, &[])
+            .into_iter()
+            .map(|fanout| {
+                let mut engine = Engine::new(Options { fanout, ..Options::default() });
+                engine.configure(graph_of(&app("pcap"))).expect("it starts");
+                engine
+            })
+            .collect();
+        inject(&mut all[0], "input", "ip 1.1.1.1 > 2.2.2.2 udp 7 > 53");
+        for engine in &mut all {
+            change(engine, &app("pcapng"));
+            inject(engine, "input", "ip 1.1.1.1 > 2.2.2.2 udp 7 > 53");
+        }
+        drop(all);
+        let bytes = std::fs::read(&path).expect("a capture");
+        assert_eq!(bytes[..4], [0x0a, 0x0d, 0x0d, 0x0a], "it is pcapng");
+        assert_eq!(read(&path).len() as u32, instances);
+    }
 }
 
 /// A missing capture, a missing folder: the graph continues unchanged.

@@ -10,6 +10,7 @@ use tidemill_event::{Loop, Os, Sim};
 use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{Engine, Options};
 use tidemill_packet::fanout::Fanout;
+use tidemill_packet::graph::Graph;
 
 /// Worlds with an instance of a graph each.
 fn instances(graph: &str, count: u32) -> Vec<Only> {
@@ -183,6 +184,12 @@ fn sockets_share_the_frames_of_an_interface() {
                 return println!("skipped: {why}");
             }
             worlds.push((world, events));
+        }
+        // One that is opened again has another position in the kernel.
+        let (world, events) = &mut worlds[0];
+        let graph = world.0.engine.graph().clone();
+        for graph in [Graph::new(), graph] {
+            drive::configure(world, events, graph).expect("it starts again");
         }
         for _ in 0..60 {
             let sender = any();

@@ -124,17 +124,28 @@ fn group(fanout: &Fanout, interface: &str) -> Result<Option<Arc<Group>>, Fault> 
     if !fanout.is_divided() {
         return Ok(None);
     }
+    let all: Vec<u32> = (0..fanout.instances()).collect();
+    if steering::program(fanout, &all).is_none() {
+        return Err(Fault::new("there are too many ranges of ports"));
+    }
     let group = || {
-        let program = steering::program(fanout);
-        let program = program.ok_or_else(|| Fault::new("there are too many ranges of ports"))?;
-        Ok(Group::new(program.into_iter().map(socket_filter::parts).collect()))
+        let fanout = fanout.clone();
+        Ok(Group::new(move |order| {
+            let program = steering::program(&fanout, order).unwrap_or_default();
+            program.into_iter().map(socket_filter::parts).collect()
+        }))
     };
     fanout.shared(interface, group).map(Some)
 }
 
+/// The group, and the number of this instance in it.
+fn numbered<'g>(group: &'g Option<Arc<Group>>, fanout: &Fanout) -> Option<(&'g Arc<Group>, u32)> {
+    group.as_ref().map(|group| (group, fanout.instance()))
+}
+
 fn open(
     config: &RawSocketConfig,
-    group: Option<&Group>,
+    group: Option<(&Arc<Group>, u32)>,
 ) -> Result<(Device, Option<SocketFilter>), Fault> {
     let filter = SocketFilter::of(&config.filter).map_err(|error| Fault::new(error.message))?;
     let program = filter.as_ref().map_or(&[][..], SocketFilter::program);
@@ -156,7 +167,7 @@ impl App for RawSocket {
     fn new(config: RawSocketConfig, start: &mut Start) -> Result<RawSocket, Fault> {
         let fanout = start.fanout().clone();
         let group = group(&fanout, &config.interface)?;
-        let (device, filter) = open(&config, group.as_deref())?;
+        let (device, filter) = open(&config, numbered(&group, &fanout))?;
         let (not_matched, not_cut, kernel_drops) = (0, 0, Cell::new(0));
         Ok(RawSocket { device, filter, fanout, group, not_matched, not_cut, kernel_drops })
     }
@@ -214,7 +225,7 @@ impl App for RawSocket {
         // The drops of the old socket are counted before it is closed.
         self.report();
         let opened = group(&self.fanout, &config.interface).and_then(|group| {
-            let (device, filter) = open(&config, group.as_deref())?;
+            let (device, filter) = open(&config, numbered(&group, &self.fanout))?;
             Ok((group, device, filter))
         });
         match opened {

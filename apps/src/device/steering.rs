@@ -1,15 +1,15 @@
 //! The program by which the kernel gives a frame to one of several sockets: that of the instance
 //! which [`Fanout::takes`] it.
 //!
-//! The kernel divides the result by the number of sockets, which have joined in the order of their
-//! instances. It runs the program on what is behind the header of Ethernet or on the whole frame,
-//! as it comes in or goes out, without its outer VLAN tag: so all loads are from where a header
-//! begins. A load beyond the end of a frame ends the program with 0.
+//! Its result is the position of that socket, which follows from the order in which sockets are
+//! opened and closed. The kernel runs the program on what is behind the header of Ethernet or on the whole
+//! frame, as it comes in or goes out, without its outer VLAN tag: so all loads are from where a
+//! header begins. A load beyond the end of a frame ends the program with 0.
 
 use tidemill_filter::classic::Instruction;
 use tidemill_filter::classic::code::{
-    ABS, ALU, AND, B, DIV, H, IND, JA, JEQ, JGE, JGT, JMP, JSET, LD, LDX, LSH, MEM, MISC, MOD, MUL,
-    RET, RSH, ST, SUB, TAX, W, X, XOR,
+    ABS, ALU, AND, B, DIV, H, IMM, IND, JA, JEQ, JGE, JGT, JMP, JSET, LD, LDX, LSH, MEM, MISC, MOD,
+    MUL, RET, RSH, ST, SUB, TAX, W, X, XOR,
 };
 use tidemill_packet::fanout::{ECHO_REPLY, FACTOR, Fanout, LOW_BITS, PortBlocks, WITH_PORTS};
 
@@ -42,9 +42,6 @@ const IS_FRAGMENT: u32 = 0x3fff;
 /// Words of memory.
 const HASH: u32 = 0;
 const PORT: u32 = 1;
-
-/// The result is `A`.
-const A: u16 = 0x10;
 
 /// A place in the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,6 +89,23 @@ impl Writer {
         self.put(MISC | TAX, 0);
     }
 
+    fn go(&mut self, to: Label) {
+        self.items.push(Item::Go(to));
+    }
+
+    /// `A` is the exclusive or of words of the frame.
+    fn xor_of(&mut self, places: impl IntoIterator<Item = u32>) {
+        for (number, at) in places.into_iter().enumerate() {
+            if number > 0 {
+                self.tax();
+            }
+            self.load(W, at);
+            if number > 0 {
+                self.put(ALU | XOR | X, 0);
+            }
+        }
+    }
+
     /// `X` is the length of the header of IPv4.
     fn header_length(&mut self) {
         self.load(B, IP);
@@ -122,100 +136,85 @@ impl Writer {
     }
 }
 
-/// The program for the sockets of all instances; `None` if there are too many blocks of ports.
-pub fn program(fanout: &Fanout) -> Option<Vec<Instruction>> {
+/// The program for the sockets of these instances, by position; `None` if there are too many blocks
+/// of ports. Frames for an instance without a socket go to the first.
+pub fn program(fanout: &Fanout, order: &[u32]) -> Option<Vec<Instruction>> {
     let mut writer = Writer::default();
-    let (ipv4, ipv6, rest) = (writer.label(), writer.label(), writer.label());
+    let [ipv4, ipv6, hashed, chosen] = [(); 4].map(|()| writer.label());
     writer.load(H, ETHER_TYPE);
     writer.jump(JEQ, IPV4, Some(ipv4), None);
     writer.jump(JEQ, IPV6, Some(ipv6), None);
-    writer.load(W, MAC_TO);
-    writer.tax();
-    writer.load(W, MAC_FROM);
-    writer.put(ALU | XOR | X, 0);
-    writer.items.push(Item::Go(rest));
+    writer.xor_of([MAC_TO, MAC_FROM]);
+    writer.go(hashed);
 
     writer.mark(ipv6);
-    hash_ipv6(&mut writer, rest);
+    writer.xor_of((ADDRESSES6..TRANSPORT6).step_by(4));
+    hash_ports(&mut writer, hashed, NEXT_HEADER, |writer, port| {
+        writer.load(H, TRANSPORT6 + 2 * port);
+    });
 
     writer.mark(ipv4);
     for blocks in fanout.blocks() {
-        by_port(&mut writer, blocks, fanout.instances());
+        by_port(&mut writer, blocks, fanout.instances(), chosen);
     }
-    hash_ipv4(&mut writer, rest);
+    writer.xor_of([FROM, TO]);
+    hash_ports(&mut writer, hashed, PROTOCOL, |writer, port| {
+        if port == 0 {
+            writer.header_length();
+        }
+        writer.put(LD | H | IND, IP + 2 * port);
+    });
 
-    writer.mark(rest);
+    writer.mark(hashed);
     writer.put(ALU | MUL, FACTOR);
     writer.put(ALU | RSH, LOW_BITS);
     writer.put(ALU | MOD, fanout.instances());
-    writer.put(RET | A, 0);
+    writer.mark(chosen);
+    for (position, instance) in (0..).zip(order) {
+        let other = writer.label();
+        writer.jump(JEQ, *instance, None, Some(other));
+        writer.put(RET, position);
+        writer.mark(other);
+    }
+    writer.put(RET, 0);
     writer.finish()
 }
 
-/// The hash of IPv4, but for the last product.
-fn hash_ipv4(writer: &mut Writer, rest: Label) {
-    let (ports, done) = (writer.label(), writer.label());
-    writer.load(W, FROM);
-    writer.tax();
-    writer.load(W, TO);
-    writer.put(ALU | XOR | X, 0);
+/// Goes on with the hash of addresses in `A`: with the ports, which `load` loads by number, if the
+/// protocol has some and this is no fragment.
+fn hash_ports(
+    writer: &mut Writer,
+    hashed: Label,
+    protocol_at: u32,
+    load: impl Fn(&mut Writer, u32),
+) {
+    let (ports, none) = (writer.label(), writer.label());
     writer.put(ALU | MUL, FACTOR);
     writer.put(ST, HASH);
-    writer.load(H, FRAGMENT);
-    writer.jump(JSET, IS_FRAGMENT, Some(done), None);
-    writer.load(B, PROTOCOL);
+    if protocol_at == PROTOCOL {
+        writer.load(H, FRAGMENT);
+        writer.jump(JSET, IS_FRAGMENT, Some(none), None);
+    }
+    writer.load(B, protocol_at);
     for protocol in WITH_PORTS {
         writer.jump(JEQ, protocol.into(), Some(ports), None);
     }
-    writer.items.push(Item::Go(done));
-    writer.mark(ports);
-    writer.header_length();
-    writer.put(LD | H | IND, IP);
-    writer.put(ST, PORT);
-    writer.put(LD | H | IND, IP + 2);
-    with_ports(writer, rest);
-    writer.mark(done);
+    writer.mark(none);
     writer.put(LD | MEM, HASH);
-    writer.items.push(Item::Go(rest));
-}
-
-/// Goes on with the hash, one port in memory and the other in `A`.
-fn with_ports(writer: &mut Writer, rest: Label) {
-    writer.put(LDX | MEM, PORT);
-    writer.put(ALU | XOR | X, 0);
-    writer.put(LDX | MEM, HASH);
-    writer.put(ALU | XOR | X, 0);
-    writer.items.push(Item::Go(rest));
-}
-
-/// The hash of IPv6, but for the last product.
-fn hash_ipv6(writer: &mut Writer, rest: Label) {
-    let (ports, done) = (writer.label(), writer.label());
-    writer.load(W, ADDRESSES6);
-    for at in (ADDRESSES6 + 4..TRANSPORT6).step_by(4) {
-        writer.tax();
-        writer.load(W, at);
+    writer.go(hashed);
+    writer.mark(ports);
+    load(writer, 0);
+    writer.put(ST, PORT);
+    load(writer, 1);
+    for word in [PORT, HASH] {
+        writer.put(LDX | MEM, word);
         writer.put(ALU | XOR | X, 0);
     }
-    writer.put(ALU | MUL, FACTOR);
-    writer.put(ST, HASH);
-    writer.load(B, NEXT_HEADER);
-    for protocol in WITH_PORTS {
-        writer.jump(JEQ, protocol.into(), Some(ports), None);
-    }
-    writer.items.push(Item::Go(done));
-    writer.mark(ports);
-    writer.load(H, TRANSPORT6);
-    writer.put(ST, PORT);
-    writer.load(H, TRANSPORT6 + 2);
-    with_ports(writer, rest);
-    writer.mark(done);
-    writer.put(LD | MEM, HASH);
-    writer.items.push(Item::Go(rest));
+    writer.go(hashed);
 }
 
 /// What returns to an address has the instance of its port; all else goes on.
-fn by_port(writer: &mut Writer, blocks: &PortBlocks, instances: u32) {
+fn by_port(writer: &mut Writer, blocks: &PortBlocks, instances: u32, chosen: Label) {
     let size = blocks.size(instances);
     if size == 0 {
         return;
@@ -234,7 +233,7 @@ fn by_port(writer: &mut Writer, blocks: &PortBlocks, instances: u32) {
     writer.put(LD | B | IND, IP);
     writer.jump(JEQ, ECHO_REPLY.into(), None, Some(next));
     writer.put(LD | H | IND, IP + 4);
-    writer.items.push(Item::Go(port));
+    writer.go(port);
     writer.mark(with_ports);
     writer.header_length();
     writer.put(LD | H | IND, IP + 2);
@@ -244,8 +243,9 @@ fn by_port(writer: &mut Writer, blocks: &PortBlocks, instances: u32) {
     writer.put(ALU | SUB, blocks.first.into());
     writer.put(ALU | DIV, size);
     writer.jump(JGE, instances - 1, Some(last), None);
-    writer.put(RET | A, 0);
+    writer.go(chosen);
     writer.mark(last);
-    writer.put(RET, instances - 1);
+    writer.put(LD | IMM, instances - 1);
+    writer.go(chosen);
     writer.mark(next);
 }

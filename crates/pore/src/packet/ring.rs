@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use super::arrival::{Arrival, Arrivals, TAG_BYTES, Tag};
+use super::group::Socket;
 use super::offload::{HEADER_BYTES, Offload};
 use super::socket::{self, Wanted};
 use super::{FRAME_BYTES_MAX, get, set};
@@ -44,8 +45,9 @@ impl Default for Shape {
 /// The frames of one interface.
 #[derive(Debug)]
 pub struct PacketRing {
-    socket: OwnedFd,
+    /// Before the socket: that is open as long as its memory is mapped.
     ring: Region,
+    socket: Socket,
     blocks: u32,
     block: u32,
     /// Frames of this block that are still to be taken, and where the next is.

@@ -2,10 +2,11 @@
 
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 use std::{io, ptr};
 
 use super::arrival::{Arrival, Arrivals, TAG_BYTES, Tag};
-use super::group::Group;
+use super::group::{Group, Socket};
 use super::offload::{HEADER_BYTES, Offload};
 pub use super::program::{Instruction, attach};
 use super::{FRAME_BYTES_MAX, check, get, index_of, last, set};
@@ -31,14 +32,14 @@ pub struct Wanted<'a> {
     pub filter: &'a [Instruction],
     /// Those that this machine sends too.
     pub outgoing: bool,
-    /// Of those only the ones that a group of sockets gives to this one.
-    pub group: Option<&'a Group>,
+    /// Of those only the ones that a group of sockets gives to the one with this number.
+    pub group: Option<(&'a Arc<Group>, u32)>,
 }
 
 /// A packet socket without a ring.
 #[derive(Debug)]
 pub struct PacketSocket {
-    socket: OwnedFd,
+    socket: Socket,
     /// Of each frame of a batch: the header of what is left to do, then its bytes.
     buffers: Vec<u8>,
     /// Frames that the next call asks for.
@@ -183,7 +184,7 @@ pub(super) fn open<T>(
     interface: &str,
     wanted: &Wanted<'_>,
     prepare: impl FnOnce(&OwnedFd) -> Result<T, Error>,
-) -> Result<(OwnedFd, T), Error> {
+) -> Result<(Socket, T), Error> {
     let index = index_of(interface)?;
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: takes no memory. Without a protocol nothing arrives before it is bound.
@@ -207,10 +208,7 @@ pub(super) fn open<T>(
     let at = (&raw const address).cast();
     // SAFETY: the address is of this length and lives during the call.
     check(unsafe { libc::bind(socket.as_raw_fd(), at, length) })?;
-    if let Some(group) = wanted.group {
-        group.join(&socket)?;
-    }
-    Ok((socket, prepared))
+    Ok((Socket::of(socket, wanted.group)?, prepared))
 }
 
 /// Sends frames, each after a [`HEADER`]; returns how many the kernel did not take.

@@ -381,7 +381,7 @@ impl Run {
                 Some(flows) => {
                     *others = flows.open(machine, events, &options.nodes, (seed, stop))?;
                     flows.start(machine, events, times)?;
-                    others.start_in_order()?;
+                    others.start(&Vec::new())?;
                 }
             }
         }

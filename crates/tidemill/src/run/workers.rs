@@ -8,9 +8,6 @@
 //! start its nodes                    run
 //! run ... the run is over -> stop    -> what its nodes did
 //! ```
-//! Instances of a graph start one after the other: sockets that share a device are numbered in the
-//! order in which they were opened.
-//!
 //! Calls between running workers are in `machine/others.rs`.
 
 use std::io;
@@ -173,24 +170,13 @@ impl Workers {
         }
     }
 
-    /// Makes the others start their nodes.
-    ///
-    /// # Errors
-    /// A node cannot start.
-    pub(super) fn start(&self, names: &Names) -> Result<(), Error> {
-        self.0.iter().try_for_each(|it| it.start.send(names.clone()).map_err(gone))?;
-        self.0.iter().try_for_each(|it| it.started.recv().map_err(gone)?)
-    }
-
-    /// Makes the others start their instances of the graph, one after the other.
+    /// Makes the others start their nodes, or instances of the graph, which know no names.
     ///
     /// # Errors
     /// One cannot start.
-    pub(super) fn start_in_order(&self) -> Result<(), Error> {
-        self.0.iter().try_for_each(|it| {
-            it.start.send(Names::new()).map_err(gone)?;
-            it.started.recv().map_err(gone)?
-        })
+    pub(super) fn start(&self, names: &Names) -> Result<(), Error> {
+        self.0.iter().try_for_each(|it| it.start.send(names.clone()).map_err(gone))?;
+        self.0.iter().try_for_each(|it| it.started.recv().map_err(gone)?)
     }
 
     /// Ends the others, and adds their results to a report, those of nodes to a summary.

@@ -2,9 +2,9 @@
 //! which [`Fanout::takes`] it.
 //!
 //! Its result is the position of that socket, which follows from the order in which sockets are
-//! opened and closed. The kernel runs the program on what is behind the header of Ethernet or on the whole
-//! frame, as it comes in or goes out, without its outer VLAN tag: so all loads are from where a
-//! header begins. A load beyond the end of a frame ends the program with 0.
+//! opened and closed. The kernel runs the program on what is behind the header of Ethernet or on
+//! the whole frame, as it comes in or goes out, without its outer VLAN tag: so all loads are from
+//! where a header begins. A load beyond the end of a frame ends the program with 0.
 
 use tidemill_filter::classic::Instruction;
 use tidemill_filter::classic::code::{

@@ -85,13 +85,13 @@ fn through(frames: &[Vec<u8>], more: &str) -> Through {
          rest :: PcapWriter {{ file: {:?} }}
          src -> app
          app.output -> out
-         app.again -> rest",
+         app.duplicates -> rest",
         folder.path("in.pcap"),
         folder.path("out.pcap"),
-        folder.path("again.pcap")
+        folder.path("duplicates.pcap")
     ));
     let read = |name| read(folder.path(name));
-    (read("out.pcap"), read("again.pcap"), counts.into_iter().collect())
+    (read("out.pcap"), read("duplicates.pcap"), counts.into_iter().collect())
 }
 
 /// Segments of a direction: in order, then copies, other cuts, all within a window of each other.
@@ -145,11 +145,11 @@ fn each_byte_leaves_once_and_in_its_order() {
         let longest = all.iter().map(|(_, _, frames)| frames.len()).max().unwrap_or(0);
         let turns = (0..longest).flat_map(|at| all.iter().filter_map(move |it| it.2.get(at)));
         let frames: Vec<Vec<u8>> = turns.cloned().collect();
-        let (out, again, counts) = through(&frames, "");
+        let (out, duplicates, counts) = through(&frames, "");
         assert_eq!(counts["gaps"], 0, "{seed}: {counts:?}");
         assert_eq!(counts["waiting_bytes"], 0, "{seed}");
-        assert!(counts["trimmed"] > 0 && !again.is_empty(), "{seed}: {counts:?}");
-        assert_eq!(out.len() + again.len(), frames.len(), "{seed}");
+        assert!(counts["trimmed"] > 0 && !duplicates.is_empty(), "{seed}: {counts:?}");
+        assert_eq!(out.len() + duplicates.len(), frames.len(), "{seed}");
         for (direction, bytes, _) in &all {
             let (mut next, mut received) = (direction.first, Vec::new());
             for (port, sequence, flags, payload) in out.iter().map(|frame| parsed(frame)) {
@@ -172,9 +172,9 @@ fn what_is_missing_is_given_up_in_the_end() {
     let direction = Direction { port: 7, first: 100, is_ipv6: false };
     let frame = |number: u32| direction.frame(number, ACK, &[number as u8; 10]);
     let frames: Vec<_> = [100, 110, 130, 120, 160, 150].map(frame).into();
-    let (out, again, _) = through(&frames, "");
+    let (out, duplicates, _) = through(&frames, "");
     let order: Vec<u32> = out.iter().map(|frame| parsed(frame).1).collect();
-    assert_eq!((order, again.len()), (vec![100, 110, 120, 130, 150, 160], 0));
+    assert_eq!((order, duplicates.len()), (vec![100, 110, 120, 130, 150, 160], 0));
 }
 
 #[test]
@@ -216,10 +216,10 @@ fn a_connection_on_the_ports_of_another_begins_anew() {
         direction.frame(111, ACK, &[3; 10]),
         direction.frame(101, ACK, &[2; 10]),
     ];
-    let (out, again, counts) = through(&[&old[..], &new[..]].concat(), "");
+    let (out, duplicates, counts) = through(&[&old[..], &new[..]].concat(), "");
     let order: Vec<u32> = out.iter().map(|frame| parsed(frame).1).collect();
     assert_eq!(order, [5000, 5010, 100, 101, 111]);
-    assert_eq!((again.len(), counts["gaps"]), (1, 0));
+    assert_eq!((duplicates.len(), counts["gaps"]), (1, 0));
 }
 
 #[test]

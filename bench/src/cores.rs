@@ -9,12 +9,11 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 use tidemill::run::RunOptions;
-use tidemill_support::traffic::Plan;
 
 use crate::extent::Extent;
 use crate::flows;
 use crate::report::{Better, Report, Row};
-use crate::traffic::{self, Capture};
+use crate::traffic::{self, Capture, Sample};
 
 /// Its name.
 const BENCH: &str = "cores";
@@ -30,16 +29,13 @@ const WORKERS_MAX: u32 = 8;
 /// # Errors
 /// The program does not run, or its records differ from what the generator has made.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
-    let seed = extent.seed_or_time();
-    report.note(&format!("captures are made with --seed {seed}"));
-    let (runs, packets, smaller) = if extent.small { (1, 3000, 500) } else { (5, 1_000_000, 1) };
+    let (runs, packets) = if extent.small { (1, 3000) } else { (5, 1_000_000) };
+    let samples = traffic::samples(&CASES, packets, extent, report);
     let cores = available_parallelism().map_or(1, NonZero::get) as u32;
     let counts = [cores.clamp(2, WORKERS_MAX), 1];
     report.note(&format!("tidemill: {} workers on {cores} cores", counts[0]));
-    for (number, (name, flows, bytes_max)) in (0..).zip(CASES) {
-        let flows = (flows / smaller).max(10);
-        let plan = Plan { seed: seed + number, flows, packets, seconds: 40, bytes_max, pauses: 10 };
-        let capture = Capture::make(name, &plan)?;
+    for sample in samples {
+        let Sample { name, capture, .. } = sample?;
         let mut rates = counts.map(|workers| (workers, Vec::new()));
         for _ in 0..runs {
             for (workers, rates) in &mut rates {

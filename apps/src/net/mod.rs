@@ -5,6 +5,7 @@ mod ipv4;
 
 use tidemill_packet::Packet;
 pub use tidemill_packet::app::Mac;
+pub use tidemill_stdx::internet::u16_at;
 
 pub use ipv4::{Ipv4, Ports4, adjust, checksum, checksum_with, ipv4, transport_checksum};
 
@@ -19,11 +20,6 @@ pub const TYPE_VLAN: u16 = 0x8100;
 
 /// Bytes of an Ethernet header.
 pub const ETHERNET: usize = 14;
-
-/// The two bytes at `at`.
-pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
-}
 
 /// Destination and source of a frame.
 pub fn ethernet(frame: &[u8]) -> Option<(Mac, Mac)> {

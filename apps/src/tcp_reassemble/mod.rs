@@ -18,9 +18,9 @@ tidemill_packet::declare! {
     ///
     /// A segment that comes too early waits for those before it; what it has in common with one
     /// that was sent is cut off it. After `gap_ms`, or when too many bytes wait, what is missing is
-    /// given up (`gaps`). Segments of which all has been sent go to `again`, or without a link are
-    /// dropped as `duplicate`: receivers behind the app may need them, if those before were lost on
-    /// the way. Segments without bytes, and what is not TCP, a fragment or cut, pass.
+    /// given up (`gaps`). Segments of which all has been sent go to `duplicates`, or without a link
+    /// are dropped as `duplicate`: receivers behind the app may need them, if those before were
+    /// lost on the way. Segments without bytes, and what is not TCP, a fragment or cut, pass.
     ///
     /// A connection that is first seen in its middle begins there. Those beyond `streams` pass as
     /// they come (`untracked`).
@@ -28,7 +28,7 @@ tidemill_packet::declare! {
         config TcpReassembleConfig {
             /// Milliseconds that a segment waits for those before it.
             gap_ms: u32 = 1000,
-            /// Bytes of all segments that wait.
+            /// Bytes of memory for all segments that wait.
             bytes: u32 = 16777216,
             /// Directions of connections at once.
             streams: u32 = 100000,
@@ -41,14 +41,14 @@ tidemill_packet::declare! {
             /// What is in order.
             output: Output(Push, One),
             /// Segments of which all has been sent before.
-            again: Output(Push, Optional),
+            duplicates: Output(Push, Optional),
         }
         traits {}
     }
 }
 
 const OUTPUT: usize = 0;
-const AGAIN: usize = 1;
+const DUPLICATES: usize = 1;
 
 /// The period in which gaps are given up.
 const TICK: Duration = Duration::from_millis(10);
@@ -72,11 +72,11 @@ pub struct TcpReassemble {
 
 /// Sends packets as what they are.
 fn sender(io: &mut Io) -> impl FnMut(Order, Packet) + use<'_> {
-    let is_linked = io.is_linked(AGAIN);
+    let is_linked = io.is_linked(DUPLICATES);
     move |order, packet| match order {
-        Order::Next => io.send(OUTPUT, packet),
-        Order::Again if is_linked => io.send(AGAIN, packet),
-        Order::Again => io.drop(packet, "duplicate"),
+        Order::InOrder => io.send(OUTPUT, packet),
+        Order::Duplicate if is_linked => io.send(DUPLICATES, packet),
+        Order::Duplicate => io.drop(packet, "duplicate"),
     }
 }
 
@@ -91,7 +91,7 @@ impl TcpReassemble {
         }
         let new = || Stream::new(&segment, now_ns);
         let stream = self.streams.entry(direction).or_insert_with(new);
-        let before = if stream.waits() { stream.cost() } else { 0 };
+        let before = stream.cost();
         let may_hold = self.bytes + cost(&packet) <= self.config.bytes as usize;
         let outcome = stream.take((segment, packet), now_ns, may_hold, &mut sender(io));
         self.changed(direction, before, outcome);
@@ -137,7 +137,7 @@ impl TcpReassemble {
 
 impl App for TcpReassemble {
     fn validate(config: &TcpReassembleConfig) -> Result<(), ConfigError> {
-        let least = tidemill_packet::packet::BYTES_MAX + SEGMENT_COST;
+        let least = tidemill_packet::packet::MEMORY_MAX + SEGMENT_COST;
         match (config.streams, config.bytes as usize) {
             (0, _) => Err(ConfigError::new("streams", "it must be 1 at least")),
             (_, bytes) if bytes < least => {

@@ -33,13 +33,13 @@ pub struct Stream {
     pub used_ns: u64,
 }
 
-/// What a packet that leaves is.
+/// How a packet that leaves is related to those before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// What comes next.
-    Next,
-    /// What has been sent before.
-    Again,
+    /// It begins where they end.
+    InOrder,
+    /// All its bytes have been sent.
+    Duplicate,
 }
 
 /// What a segment has led to.
@@ -93,12 +93,12 @@ impl Stream {
             outcome.gaps += self.give_up(send);
             self.first = is_first.then_some(segment.sequence);
             self.next = segment.next();
-            send(Order::Next, packet);
+            send(Order::InOrder, packet);
             return outcome;
         }
         if segment.length() == 0 {
             // Acknowledgements are about the other direction.
-            send(Order::Next, packet);
+            send(Order::InOrder, packet);
             return outcome;
         }
         if distance(self.next, segment.sequence) <= 0 {
@@ -121,7 +121,7 @@ impl Stream {
         send: &mut impl FnMut(Order, Packet),
     ) {
         if distance(self.next, segment.next()) <= 0 {
-            return send(Order::Again, packet);
+            return send(Order::Duplicate, packet);
         }
         let known = distance(segment.sequence, self.next);
         if known > 0 {
@@ -129,7 +129,7 @@ impl Stream {
             outcome.trimmed += 1;
         }
         self.next = segment.next();
-        send(Order::Next, packet);
+        send(Order::InOrder, packet);
     }
 
     /// Sends what waited for what has just been sent.
@@ -150,13 +150,13 @@ impl Stream {
         let at = self.held.partition_point(|it| distance(it.segment.sequence, sequence) > 0);
         let same = self.held.get(at).filter(|it| it.segment.sequence == sequence);
         match same.map(|it| it.segment.length() >= held.segment.length()) {
-            Some(true) => send(Order::Again, held.packet),
+            Some(true) => send(Order::Duplicate, held.packet),
             Some(false) => {
                 // The shorter one of two that begin alike.
                 self.cost += cost(&held.packet);
                 let shorter = std::mem::replace(&mut self.held[at], held);
                 self.cost -= cost(&shorter.packet);
-                send(Order::Again, shorter.packet);
+                send(Order::Duplicate, shorter.packet);
             }
             None => {
                 self.cost += cost(&held.packet);
@@ -193,7 +193,7 @@ impl Stream {
     }
 }
 
-/// What a packet that waits costs.
+/// The bytes that a packet that waits costs.
 pub fn cost(packet: &Packet) -> usize {
-    packet.len() + SEGMENT_COST
+    packet.memory() + SEGMENT_COST
 }

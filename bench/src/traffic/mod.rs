@@ -44,6 +44,31 @@ pub struct Case<'c> {
     pub collectors: &'c [&'static Collector],
 }
 
+/// A capture to measure with.
+pub struct Sample {
+    pub name: &'static str,
+    pub flows: u32,
+    pub capture: Capture,
+}
+
+/// Makes captures from a seed, each when it is asked for: of these names, numbers of flows and
+/// maximum sizes of a packet; with `--small`, of fewer flows.
+pub fn samples<'c>(
+    cases: &'c [(&'static str, u32, u32)],
+    packets: u32,
+    extent: Extent,
+    report: &mut Report,
+) -> impl Iterator<Item = Result<Sample, String>> + use<'c> {
+    let seed = extent.seed_or_time();
+    report.note(&format!("captures are made with --seed {seed}"));
+    let smaller = if extent.small { 500 } else { 1 };
+    (0..).zip(cases).map(move |(number, &(name, flows, bytes_max))| {
+        let flows = (flows / smaller).max(10);
+        let plan = Plan { seed: seed + number, flows, packets, seconds: 40, bytes_max, pauses: 10 };
+        Ok(Sample { name, flows, capture: Capture::make(name, &plan)? })
+    })
+}
+
 /// Measures all cases on captures from a seed. `measure` reports a case, and returns the most bytes
 /// of memory that our program took; bytes by flow are the increase over the first case.
 ///
@@ -56,17 +81,13 @@ pub fn each_case(
     measure: impl Fn(&Case<'_>, &mut Report) -> Result<f64, String>,
 ) -> Result<(), String> {
     let bench = setup.bench;
-    let seed = extent.seed_or_time();
-    report.note(&format!("captures are made with --seed {seed}"));
     let (runs, packets) = if extent.small { (1, 3000) } else { (setup.runs, setup.packets) };
+    let samples = samples(&CASES, packets, extent, report);
     let place = if extent.small { Isolation::Inside } else { Isolation::Process };
-    let smaller = if extent.small { 500 } else { 1 };
     let collectors = collectors::there(extent, report);
     let mut base_bytes = None;
-    for (number, (name, flows, bytes_max)) in (0..).zip(CASES) {
-        let flows = (flows / smaller).max(10);
-        let plan = Plan { seed: seed + number, flows, packets, seconds: 40, bytes_max, pauses: 10 };
-        let capture = Capture::make(name, &plan)?;
+    for (number, sample) in samples.enumerate() {
+        let Sample { name, flows, capture } = sample?;
         let case = Case { name, capture: &capture, runs, place, collectors: &collectors };
         let measured = measure(&case, report);
         let peak_bytes = measured.map_err(|what| format!("{bench} {name}: {what}"))?;

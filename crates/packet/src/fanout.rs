@@ -20,6 +20,8 @@ use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use tidemill_stdx::internet::u16_at;
+
 /// What hashes are multiplied with: 2^32 divided by the golden ratio, which spreads numbers that
 /// are close to each other.
 pub const FACTOR: u32 = 0x9e37_79b1;
@@ -247,10 +249,6 @@ fn hash_of_macs(frame: &[u8]) -> u32 {
 
 fn word(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 #[cfg(test)]

@@ -33,7 +33,9 @@ pub const TCP: u8 = 6;
 /// Of UDP.
 pub const UDP: u8 = 17;
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+/// The two bytes at `at`, as they are sent: the higher one first.
+#[inline]
+pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 

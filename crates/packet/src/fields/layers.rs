@@ -1,6 +1,8 @@
 //! Where the headers of a packet are. Everything in it is hostile: each length is checked before it
 //! is believed.
 
+use tidemill_stdx::internet::u16_at;
+
 /// Tags and extension headers that are passed over, at most.
 const HEADERS_MAX: usize = 8;
 
@@ -23,11 +25,6 @@ pub struct Layers {
     pub transport: Option<usize>,
     /// The end of the packet by the length in IP; of other frames, the end of the frame.
     pub end: usize,
-}
-
-fn u16_at(frame: &[u8], at: usize) -> Option<u16> {
-    let bytes = frame.get(at..at + 2)?;
-    Some(u16::from_be_bytes([bytes[0], bytes[1]]))
 }
 
 impl Layers {

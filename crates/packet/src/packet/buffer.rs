@@ -111,6 +111,14 @@ pub(crate) struct Freelist {
     fresh: Cell<usize>,
 }
 
+/// The most bytes of memory that a packet takes.
+pub const MEMORY_MAX: usize = stride(HEADROOM + BYTES_MAX);
+
+/// Bytes from one buffer to the next if each has this room.
+const fn stride(room: usize) -> usize {
+    (size_of::<Buffer>() + room + SPARE).next_multiple_of(align_of::<Buffer>())
+}
+
 /// Buffers of a block, by its position.
 fn block_len(at: usize) -> usize {
     FIRST_BLOCK << at.min(GROWING)
@@ -182,8 +190,8 @@ impl Freelist {
     }
 
     /// Bytes from one buffer of a block to the next.
-    fn stride(&self) -> usize {
-        (size_of::<Buffer>() + self.room + SPARE).next_multiple_of(align_of::<Buffer>())
+    pub(super) fn stride(&self) -> usize {
+        stride(self.room)
     }
 
     fn block_layout(&self, at: usize) -> Layout {

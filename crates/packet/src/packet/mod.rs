@@ -27,7 +27,7 @@ use std::fmt;
 use std::ptr::NonNull;
 
 use buffer::SPARE;
-pub use buffer::{BYTES_MAX, HEADROOM, SMALL_BYTES_MAX, offsets};
+pub use buffer::{BYTES_MAX, HEADROOM, MEMORY_MAX, SMALL_BYTES_MAX, offsets};
 pub(crate) use buffer::{Buffer, Freelist, OUTGOING};
 pub use pool::{Pool, PoolStats};
 
@@ -120,6 +120,11 @@ impl Packet {
     #[inline]
     pub fn len(&self) -> usize {
         self.head().length as usize
+    }
+
+    /// The bytes of memory that it takes: those of its buffer, however long it is.
+    pub fn memory(&self) -> usize {
+        self.home().stride()
     }
 
     /// The number of bytes that it had on the wire, with those that were cut off. Headers that are

@@ -37,6 +37,75 @@ fn a_register_is_linearizable_if_reads_store_what_they_return() {
     assert_eq!(stdout(&run(&format!("sim {command} --workers 2"))), summary);
 }
 
+/// The model of a register as rules has the verdicts of the built-in one.
+#[test]
+fn a_model_may_be_written_as_rules() {
+    let model = root().join("tests/histories/model.olg").display().to_string();
+    let line = format!("--nodes 3 --for 20 --linearizable {model} --seeds 13..14 --no-shrink");
+    let right = run(&format!("test {} {line} --faults latency,loss", register()));
+    assert_eq!(status(&right), 0, "{}", stdout(&right));
+    let wrong = run(&format!("test {} -D NO_WRITE_BACK=1 {line}", register()));
+    let text = stdout(&wrong);
+    let failure = "tidemill: model history: no order of these operations has their results";
+    assert!(status(&wrong) == 1 && text.contains(failure), "{text}");
+    let command = text.lines().find_map(|line| line.strip_prefix("  tidemill sim ")).expect("one");
+    assert_eq!(status(&run(&format!("sim {command}"))), 1);
+}
+
+/// A lock that is free at first; its holder alone releases it.
+const LOCK: &str = "initial(\"free\").\n\
+    step(\"free\", \"acquire\", Who, true, Who).\n\
+    step(Holder, \"acquire\", _, false, Holder) :- Holder != \"free\".\n\
+    step(Who, \"release\", Who, _, \"free\").\n";
+
+/// Operations of two clients, one a second; the model may have no step for one.
+#[test]
+fn a_model_has_an_initial_state_and_may_refuse_operations() {
+    let folder = Folder::new();
+    let model = folder.file("lock.olg", LOCK);
+    let program = |second: &str| {
+        let history = |client: &str, of: &str, invoked: u32| {
+            format!("history(NODE, \"{client}\", {of}, {invoked}, {}).\n", invoked + 1)
+        };
+        let text = "materialize(history, infinity, infinity, keys(2, 6)).\n".to_owned()
+            + &history("a", "\"acquire\", \"a\", true", 1)
+            + &history("b", second, 3)
+            + &history("a", "\"release\", \"a\", null", 5)
+            + &history("b", "\"acquire\", \"b\", true", 7);
+        folder.file("locks.olg", &text)
+    };
+    for (second, expected) in [
+        ("\"acquire\", \"b\", false", 0),
+        ("\"acquire\", \"b\", true", 1),
+        ("\"release\", \"b\", null", 1),
+    ] {
+        let output = run(&format!("sim {} --linearizable {model}", program(second)));
+        assert_eq!(status(&output), expected, "{second}: {}", stderr(&output));
+        assert!(stdout(&output).contains("; lock history: 4 operations, "), "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn errors_of_a_model_have_places() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "one.olg",
+        "materialize(history, infinity, infinity, keys(2, 6)).\n\
+         history(NODE, \"a\", \"add\", 9223372036854775807, null, 1, 2).\n",
+    );
+    let model = folder.file("wrong.olg", "step(S, \"read\", _, S, S) :- p(S).\n");
+    let output = run(&format!("sim {program} --linearizable {model}"));
+    assert_eq!(status(&output), 1);
+    let place = format!("{model}:1:29: error[model]: the rules of a model read no relations");
+    assert!(stderr(&output).contains(&place), "{}", stderr(&output));
+    let model = folder.file("adds.olg", "initial(1). s1 step(S, \"add\", N, _, S + N).\n");
+    let output = run(&format!("sim {program} --linearizable {model}"));
+    assert_eq!(status(&output), 1);
+    let reason = "adds history: ";
+    assert!(stderr(&output).contains(reason), "{}", stderr(&output));
+    assert!(stderr(&output).contains("rule s1 of the model fails: "), "{}", stderr(&output));
+}
+
 /// A crash removes nothing from a history: the recorded operations were observed.
 #[test]
 fn a_history_outlives_its_node() {

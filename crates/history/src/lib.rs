@@ -37,11 +37,13 @@
 #![forbid(unsafe_code)]
 
 mod model;
+mod object;
 mod operation;
 mod parts;
 mod search;
 mod shrink;
 
 pub use model::Model;
+pub use object::Object;
 pub use operation::{Malformed, Operation, Value};
-pub use parts::{Failure, Verdict, check};
+pub use parts::{Failure, Verdict, check, check_object};

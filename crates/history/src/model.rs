@@ -65,6 +65,12 @@ pub(crate) trait Action {
     /// The state after it, unless its result would have been another.
     fn step(&self, state: &Self::State) -> Option<Self::State>;
 
+    /// Of the states that it may lead to, the one with this number, from 0. There are several if
+    /// the object has a choice.
+    fn nth_step(&self, state: &Self::State, number: u32) -> Option<Self::State> {
+        if number == 0 { self.step(state) } else { None }
+    }
+
     /// It changes no state.
     fn only_reads(&self) -> bool;
 

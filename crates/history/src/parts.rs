@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::{self, Action, Model, Values};
+use crate::object::{Object, Step};
 use crate::operation::{Malformed, Operation, Value};
 use crate::search::{Call, Found, search};
 use crate::shrink::shrink;
@@ -45,8 +46,8 @@ type Placed<'h> = (usize, &'h Operation);
 /// An operation that the model does not have, or that returned before it was called.
 pub fn check(model: Model, history: &[Operation]) -> Result<Verdict, Malformed> {
     let mut values = Values::default();
-    let parts = parts(model, history)?;
-    for (key, part) in parts {
+    in_time(history)?;
+    for (key, part) in parts(model, history) {
         let verdict = match model {
             Model::Register | Model::Kv => order(model, &part, |operation| {
                 let (name, arguments) = of_register(model, operation)?;
@@ -65,11 +66,38 @@ pub fn check(model: Model, history: &[Operation]) -> Result<Verdict, Malformed> 
     Ok(Verdict::Linearizable)
 }
 
+/// Decides whether a history is linearizable for an object that is no [`Model`].
+///
+/// # Errors
+/// An operation that returned before it was called.
+pub fn check_object(object: &dyn Object, history: &[Operation]) -> Result<Verdict, Malformed> {
+    in_time(history)?;
+    let counts = |(operation, it): &(usize, &Operation)| {
+        it.returned.is_some() || !object.only_reads(*operation)
+    };
+    let call = |(operation, it): (usize, &Operation)| {
+        let action = Step { object, operation, is_pending: it.returned.is_none() };
+        let (invoked, returned) = (it.invoked, it.returned);
+        (operation, Call { action, invoked, returned, repeats: false })
+    };
+    let (numbers, calls): (Vec<usize>, Vec<Call<Step<'_>>>) =
+        history.iter().enumerate().filter(counts).map(call).unzip();
+    Ok(order_of(&calls, &numbers, history.len()))
+}
+
+/// Checks that operations return after they have been invoked.
+fn in_time(history: &[Operation]) -> Result<(), Malformed> {
+    let is_early = |it: &Operation| it.returned.is_some_and(|returned| returned < it.invoked);
+    match history.iter().position(is_early) {
+        None => Ok(()),
+        Some(operation) => {
+            Err(Malformed { operation, reason: "it returned before it was invoked".to_owned() })
+        }
+    }
+}
+
 /// The parts of a history, by key.
-fn parts(
-    model: Model,
-    history: &[Operation],
-) -> Result<BTreeMap<Option<Value>, Vec<Placed<'_>>>, Malformed> {
+fn parts(model: Model, history: &[Operation]) -> BTreeMap<Option<Value>, Vec<Placed<'_>>> {
     let is_apart = match model {
         Model::Register | Model::Queue | Model::Counter => false,
         Model::Kv => true,
@@ -78,10 +106,6 @@ fn parts(
     };
     let mut parts: BTreeMap<Option<Value>, Vec<Placed<'_>>> = BTreeMap::new();
     for (number, operation) in history.iter().enumerate() {
-        if operation.returned.is_some_and(|returned| returned < operation.invoked) {
-            let reason = "it returned before it was invoked".to_owned();
-            return Err(Malformed { operation: number, reason });
-        }
         let key = match &operation.argument {
             _ if !is_apart => None,
             Value::List(values) if model == Model::Kv => values.first().cloned(),
@@ -89,7 +113,7 @@ fn parts(
         };
         parts.entry(key).or_default().push((number, operation));
     }
-    Ok(parts)
+    parts
 }
 
 /// An operation as one of a register, with its arguments but for the key.
@@ -134,15 +158,21 @@ fn order<A: Action + Clone>(
             numbers.push(*number);
         }
     }
+    Ok(order_of(&calls, &numbers, part.len()))
+}
+
+/// Looks for an order of calls, whose positions in the history are these; `count` operations are in
+/// their part of it.
+fn order_of<A: Action + Clone>(calls: &[Call<A>], numbers: &[usize], count: usize) -> Verdict {
     let mut states_left = STATES_MAX;
-    Ok(match search(&calls, &mut states_left) {
+    match search(calls, &mut states_left) {
         Found::Order => Verdict::Linearizable,
         Found::TooMany => Verdict::Undecided(None),
         Found::NoOrder => {
-            let (shown, end) = shrink(&calls);
+            let (shown, end) = shrink(calls);
             let operations: Vec<usize> = shown.into_iter().map(|at| numbers[at]).collect();
-            let others = part.len() - operations.len();
+            let others = count - operations.len();
             Verdict::Fails(Failure { key: None, operations, end, others })
         }
-    })
+    }
 }

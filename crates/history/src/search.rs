@@ -148,33 +148,36 @@ pub(crate) fn search<A: Action>(calls: &[Call<A>], states_left: &mut u64) -> Fou
     let mut left = calls.iter().filter(|call| call.returned.is_some()).count();
     let mut state = A::State::default();
     let mut seen: Set<(Box<[u64]>, A::State)> = Set::default();
-    let mut undo: Vec<(u32, A::State)> = Vec::new();
-    let mut entry = entries.next[END as usize];
+    // Operations, which of their steps was taken, and the state before it.
+    let mut undo: Vec<(u32, u32, A::State)> = Vec::new();
+    let (mut entry, mut number) = (entries.next[END as usize], 0);
     while left > 0 {
         let (operation, is_call) = entries.what[entry as usize];
         if entry != END && is_call {
             let call = &calls[operation as usize];
-            if let Some(next) = call.action.step(&state) {
+            if let Some(next) = call.action.nth_step(&state, number) {
                 placed.flip(call, operation);
                 if seen.insert((placed.key(), next.clone())) {
                     let Some(fewer) = states_left.checked_sub(1) else { return Found::TooMany };
                     *states_left = fewer;
-                    undo.push((operation, std::mem::replace(&mut state, next)));
+                    undo.push((operation, number, std::mem::replace(&mut state, next)));
                     if !call.repeats {
                         entries.take_out(operation);
                     }
                     left -= usize::from(call.returned.is_some());
-                    entry = entries.next[END as usize];
+                    (entry, number) = (entries.next[END as usize], 0);
                     continue;
                 }
                 placed.flip(call, operation);
+                number += 1;
+                continue;
             }
-            entry = entries.next[entry as usize];
+            (entry, number) = (entries.next[entry as usize], 0);
             continue;
         }
         // A return whose operation has not been placed, or the end: no candidate can come first, so
         // backtrack.
-        let Some((operation, before)) = undo.pop() else { return Found::NoOrder };
+        let Some((operation, tried, before)) = undo.pop() else { return Found::NoOrder };
         let call = &calls[operation as usize];
         state = before;
         placed.flip(call, operation);
@@ -182,7 +185,7 @@ pub(crate) fn search<A: Action>(calls: &[Call<A>], states_left: &mut u64) -> Fou
             entries.put_back(operation);
         }
         left += usize::from(call.returned.is_some());
-        entry = entries.next[entries.of[operation as usize].0 as usize];
+        (entry, number) = (entries.of[operation as usize].0, tried + 1);
     }
     Found::Order
 }

@@ -1,6 +1,8 @@
 //! The search against an oracle that tries all orders of small histories.
 
-use tidemill_history::{Failure, Model, Operation, Value, Verdict, check};
+use std::cell::RefCell;
+
+use tidemill_history::{Failure, Model, Object, Operation, Value, Verdict, check, check_object};
 use tidemill_stdx::rng::Rng;
 
 /// The state of an object: the value of each key, or the elements of a queue or set, or a number.
@@ -93,13 +95,47 @@ fn has_order(model: Model, state: &State, left: &[Operation]) -> bool {
                 .iter()
                 .all(|other| other.returned.is_none_or(|returned| returned >= first.invoked));
             let (result, after) = perform(model, state, &first.name, &first.argument);
-            let fits = first.returned.is_none()
-                || first.result == result
-                || first.result == Value::Null && first.name != "read" && is_silent(first);
+            let fits = first.returned.is_none() || fits(first, &result);
             let mut rest = left.to_vec();
             rest.remove(at);
             is_first && fits && has_order(model, &after, &rest)
         })
+}
+
+/// Whether an operation may have this result.
+fn fits(operation: &Operation, result: &Value) -> bool {
+    operation.result == *result || operation.result == Value::Null && is_silent(operation)
+}
+
+/// An object defined by the oracle.
+struct Defined<'h> {
+    model: Model,
+    history: &'h [Operation],
+    states: RefCell<Vec<State>>,
+}
+
+impl Object for Defined<'_> {
+    fn step(&self, state: u32, operation: usize, is_pending: bool, number: u32) -> Option<u32> {
+        let mut states = self.states.borrow_mut();
+        if states.is_empty() {
+            states.push(State::new());
+        }
+        let operation = &self.history[operation];
+        let (name, argument) = (&operation.name, &operation.argument);
+        let (result, after) = perform(self.model, &states[state as usize], name, argument);
+        let is_step = number == 0 && (is_pending || fits(operation, &result));
+        is_step.then(|| {
+            let known = states.iter().position(|state| *state == after);
+            known.unwrap_or_else(|| {
+                states.push(after);
+                states.len() - 1
+            }) as u32
+        })
+    }
+
+    fn only_reads(&self, operation: usize) -> bool {
+        matches!(self.history[operation].name.as_str(), "read" | "get" | "contains")
+    }
 }
 
 /// Whether null as the result of an operation matches any.
@@ -170,6 +206,10 @@ fn the_verdict_is_that_of_all_orders() {
             let history = history(&mut random, model, names, round % 2 == 0);
             let expected = has_order(model, &State::new(), &history);
             counts[usize::from(expected)] += 1;
+            let defined = Defined { model, history: &history, states: RefCell::default() };
+            let is_linearizable =
+                matches!(check_object(&defined, &history), Ok(Verdict::Linearizable));
+            assert_eq!(is_linearizable, expected, "{model:?} {history:?}");
             match check(model, &history) {
                 Ok(Verdict::Linearizable) => assert!(expected, "{model:?} {history:?}"),
                 Ok(Verdict::Fails(failure)) => {

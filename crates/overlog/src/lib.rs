@@ -32,6 +32,7 @@ pub mod pre;
 pub mod program;
 pub mod query;
 mod rewrite;
+pub mod sequential;
 pub mod stage;
 mod stratify;
 pub mod traces;

@@ -6,6 +6,8 @@
 //! The empty text has no block. A 0X ends a text for showing and comparing; its length stays
 //! that of its making. Numbers are read and written here, too: there is one form of each.
 
+use tidemill_stdx::decimal::Decimal;
+
 use crate::fault::Reason;
 use crate::handle::Words;
 use crate::layout::{OK, TEXT_BYTES};
@@ -193,7 +195,7 @@ pub(crate) fn show_boolean(value: u64) -> &'static str {
 }
 
 pub(crate) fn of_integer(cx: &mut Context, value: i64, position: u32) -> u32 {
-    let made = make(cx.worker, value.to_string().as_bytes());
+    let made = make(cx.worker, Decimal::of(value).as_bytes());
     give(cx, made, position)
 }
 

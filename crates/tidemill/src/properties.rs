@@ -163,7 +163,7 @@ impl Properties {
         let observer = &mut GlobalObserver(observer);
         self.node.enqueue(Event::Rows { rows: std::mem::take(&mut self.rows) });
         while self.node.begin(moment.now_ns, moment.wall_ns, observer) {
-            let progress = self.run(observer);
+            let progress = derive_all(&mut self.node, observer);
             if self.node.is_interrupted() {
                 return; // the tables are incomplete
             }
@@ -173,25 +173,6 @@ impl Properties {
             }
             let crossings = self.node.take_crossings();
             self.report(&crossings, moment, observer);
-        }
-    }
-
-    fn run(&mut self, observer: &mut dyn Observer) -> Progress {
-        loop {
-            match self.node.derive(DERIVE_BATCH, observer) {
-                Progress::More if self.node.is_interrupted() => return Progress::More,
-                Progress::More => {}
-                Progress::Done => break,
-                Progress::Exceeded => return Progress::Exceeded,
-            }
-        }
-        self.node.commit(observer);
-        loop {
-            match self.node.refine(observer) {
-                Progress::More if self.node.is_interrupted() => return Progress::More,
-                Progress::More => {}
-                over => return over,
-            }
         }
     }
 
@@ -249,6 +230,26 @@ impl Properties {
         }
         if (before == 0) != (after == 0) {
             self.unsettled.push_seq(kind, row);
+        }
+    }
+}
+
+/// Derives, commits and refines the views of a turn that has begun.
+pub(crate) fn derive_all(node: &mut Node, observer: &mut dyn Observer) -> Progress {
+    loop {
+        match node.derive(DERIVE_BATCH, observer) {
+            Progress::More if node.is_interrupted() => return Progress::More,
+            Progress::More => {}
+            Progress::Done => break,
+            Progress::Exceeded => return Progress::Exceeded,
+        }
+    }
+    node.commit(observer);
+    loop {
+        match node.refine(observer) {
+            Progress::More if node.is_interrupted() => return Progress::More,
+            Progress::More => {}
+            over => return over,
         }
     }
 }

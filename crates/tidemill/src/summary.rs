@@ -164,7 +164,7 @@ impl Summary {
                 json.key("expectations_failed").number(self.expectations_failed);
                 if let Some(checked) = &self.history {
                     json.key("history").object(|json| {
-                        json.key("model").string(checked.model.name());
+                        json.key("model").string(&checked.model);
                         json.key("operations").number(checked.operations);
                         json.key("linearizable").bool(checked.failure.is_none());
                     });
@@ -298,7 +298,7 @@ impl fmt::Display for Summary {
             write!(f, "; violations: {}", self.violations)?;
         }
         if let Some(Checked { model, operations, failure }) = &self.history {
-            let (model, not) = (model.name(), if failure.is_some() { "not " } else { "" });
+            let not = if failure.is_some() { "not " } else { "" };
             write!(f, "; {model} history: {operations} operations, {not}linearizable")?;
         }
         if let Some(seed) = self.seed {
@@ -318,7 +318,6 @@ fn write_counts(f: &mut fmt::Formatter<'_>, title: &str, counts: &[(String, u64)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::Model;
 
     fn summary() -> Summary {
         Summary {
@@ -338,7 +337,7 @@ mod tests {
     #[test]
     fn a_history_is_part_of_it() {
         let failure = Some("no order".to_owned());
-        let checked = Checked { model: Model::Kv, operations: 9, failure };
+        let checked = Checked { model: "kv".to_owned(), operations: 9, failure };
         let mut summary = Summary { history: Some(checked), ..summary() };
         assert!(!summary.is_well());
         let end = "; kv history: 9 operations, not linearizable; seed 7";

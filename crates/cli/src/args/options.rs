@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use tidemill_stdx::sorted::SortedMap;
 
 use tidemill::devices::SimDevice;
-use tidemill::history::{Model, parse_model};
+use tidemill::history::ModelName;
 use tidemill_event::User;
 
 use super::Sources;
@@ -254,9 +254,10 @@ pub struct SimArgs {
     /// Confine the files of rules to DIR; by default the current folder
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Check at the end that the operations in `history` are linearizable for this model
-    #[arg(long, value_name = "register|kv|queue|set|counter", value_parser = parse_model)]
-    pub linearizable: Option<Model>,
+    /// Check at the end that the operations in `history` are linearizable for this model; FILE.olg
+    /// defines one by rules of step(State, Operation, Argument, Result, Next)
+    #[arg(long, value_name = "register|kv|queue|set|counter|FILE", value_parser = ModelName::parse)]
+    pub linearizable: Option<ModelName>,
     /// Print every stage of every tuple
     #[arg(long)]
     pub trace: bool,

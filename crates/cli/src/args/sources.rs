@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use tidemill::program::LoadOptions;
 
 use super::values::Define;
 
@@ -19,6 +20,15 @@ pub struct Sources {
     /// Also look for included files in DIR
     #[arg(short = 'I', value_name = "DIR")]
     pub includes: Vec<PathBuf>,
+}
+
+impl Sources {
+    /// The options of loading: macros and folders.
+    pub fn loading(&self) -> LoadOptions {
+        let defines = self.defines.iter().map(|define| format!("{}={}", define.name, define.value));
+        let (defines, include_dirs) = (defines.collect(), self.includes.clone());
+        LoadOptions { defines, include_dirs, ..LoadOptions::default() }
+    }
 }
 
 /// Where a schema comes from.

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use tidemill::history::{Model, parse_model};
+use tidemill::history::ModelName;
 use tidemill::script::seconds_text;
 use tidemill::test::{Faults, SimCommand};
 
@@ -45,9 +45,9 @@ pub struct TestArgs {
     #[arg(value_parser = Faults::parse)]
     pub faults: Faults,
     /// Check at the end of each run that the operations in `history` are linearizable for this
-    /// model
-    #[arg(long, value_name = "register|kv|queue|set|counter", value_parser = parse_model)]
-    pub linearizable: Option<Model>,
+    /// model; FILE.olg defines one by rules of step(State, Operation, Argument, Result, Next)
+    #[arg(long, value_name = "register|kv|queue|set|counter|FILE", value_parser = ModelName::parse)]
+    pub linearizable: Option<ModelName>,
     /// End all faults 1.5 S before the end of each run, and fail it if the table `unsettled` of a
     /// node still has a row S later; by default S is a third of the run, if there is such a table
     #[arg(long, value_name = "S", value_parser = some_seconds)]
@@ -119,7 +119,7 @@ impl TestArgs {
         self.sources.includes.iter().for_each(|folder| add("-I", path(folder)));
         end_ns.into_iter().for_each(|end_ns| add("--for", seconds_text(end_ns)));
         script.iter().for_each(|file| add("--script", path(file)));
-        self.linearizable.iter().for_each(|it| add("--linearizable", it.name().to_owned()));
+        self.linearizable.iter().for_each(|it| add("--linearizable", it.to_string()));
         self.tuples.fact.iter().for_each(|tuple| add("--fact", tuple.clone()));
         self.tuples.inject.iter().for_each(|tuple| add("--inject", tuple.clone()));
         self.key.iter().for_each(|file| add("--key", path(file)));

@@ -12,7 +12,7 @@ use signal_hook::low_level::pipe;
 use tidemill::ask::{AskError, Asker, RunAddress};
 use tidemill::console::{Console, Form};
 use tidemill::cost::peak_bytes;
-use tidemill::history::{self, Model};
+use tidemill::history::{self, Model, ModelName};
 use tidemill::keys::Token;
 use tidemill::profile;
 use tidemill::program::Program;
@@ -26,7 +26,7 @@ use tidemill_event::{Os, User};
 use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_relation::text::{TextError, parse_pattern};
 
-use crate::args::{Define, Keys, Tuples};
+use crate::args::{Define, Keys, Sources, Tuples};
 use crate::report::Reporter;
 use crate::status::Status;
 use crate::verbs::{components, packets};
@@ -68,18 +68,22 @@ pub fn refuse_root(root: Option<&Path>, program: &Program, report: Reporter) -> 
     refuse(&[line.to_owned()], report)
 }
 
-/// Refuses a model for histories if the program records none.
-pub fn refuse_history(
-    model: Option<Model>,
-    program: &Program,
+/// Loads the model for histories, if there is one; refuses it if the program records none.
+pub fn model(
+    name: Option<&ModelName>,
+    (sources, program): (&Sources, &Program),
     report: Reporter,
-) -> Result<(), Status> {
-    if model.is_none() || program.rules.program.as_ref().is_some_and(history::is_recorded) {
-        return Ok(());
+) -> Result<Option<Model>, Status> {
+    let Some(name) = name else { return Ok(None) };
+    if !program.rules.program.as_ref().is_some_and(history::is_recorded) {
+        let line = "--linearizable has no effect here: the program has no relation history(@N, \
+                    Client, Operation, Argument, Result, Invoked, Returned)";
+        refuse(&[line.to_owned()], report)?;
     }
-    let line = "--linearizable has no effect here: the program has no relation history(@N, Client, \
-                Operation, Argument, Result, Invoked, Returned)";
-    refuse(&[line.to_owned()], report)
+    let mut texts = Texts::default();
+    let (model, found) = name.load(&sources.loading(), &mut texts);
+    report_all(&texts, &found, report)?;
+    Ok(model)
 }
 
 /// Becomes readable with each SIGHUP.

@@ -82,15 +82,12 @@ fn report_on(program: &Program, report: Reporter) {
 /// Loads a program.
 fn read(sources: &Sources, relations: Relations) -> Program {
     let files: Vec<PathBuf> = sources.files.iter().map(PathBuf::from).collect();
-    let defines = sources.defines.iter().map(|define| format!("{}={}", define.name, define.value));
     let options = LoadOptions {
-        defines: defines.collect(),
-        include_dirs: sources.includes.clone(),
         exports: relations.exports,
         injected: relations.injected,
         installed: relations.installed,
         mutant: relations.mutant,
-        ..LoadOptions::default()
+        ..sources.loading()
     };
     Program::load(&files, &options)
 }

@@ -36,7 +36,6 @@ fn start(args: SimArgs, report: Reporter) -> Result<Status, Status> {
     let script = ScriptFile::read(args.script.as_deref(), report)?;
     let given = (script.as_ref(), args.root.as_deref());
     let program = load(&args.sources, &args.tuples, given, report)?;
-    common::refuse_history(args.linearizable, &program, report)?;
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
     interrupt.insist("a turn", report).map_err(no_signals)?;
     simulate(program, (args, script), interrupt, report)
@@ -143,6 +142,7 @@ fn options(
     let extra = common::tuples(&args.tuples, program, report)?;
     let keys = Keys { key: args.key.clone(), identity: None, peers: None };
     let seal = common::seal(&keys, report)?;
+    let linearizable = common::model(args.linearizable.as_ref(), (&args.sources, program), report)?;
     let default = SimOptions::default();
     let nodes = args.nodes.or(script.and_then(|script| script.nodes)).unwrap_or(default.nodes);
     let seed = args.seed.or(script.and_then(|script| script.seed)).unwrap_or(default.seed);
@@ -166,7 +166,7 @@ fn options(
         skew_ns: args.skew,
         settle: args.settle.map(|after_ns| Settle { after_ns, tolerated_ns }),
         seal,
-        linearizable: args.linearizable,
+        linearizable,
         trace: args.trace,
         landmark: common::landmark(&args.sources.defines),
         extra,

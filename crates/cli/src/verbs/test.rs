@@ -39,7 +39,6 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     let script = ScriptFile::read(args.script.as_deref(), report)?;
     let given = (script.as_ref(), args.root.as_deref());
     let program = sim::load(&args.sources, &args.tuples, given, report)?;
-    common::refuse_history(args.linearizable, &program, report)?;
     let injected = script_file::injected(&args.tuples, script.as_ref());
     let (script, sources) = script_file::checked(script, report)?;
     let ends = script.as_ref().is_some_and(Script::ends);
@@ -161,6 +160,7 @@ fn options(
     let extra = common::tuples(&args.tuples, program, report)?;
     let keys = Keys { key: args.key.clone(), identity: None, peers: None };
     let seal = common::seal(&keys, report)?;
+    let linearizable = common::model(args.linearizable.as_ref(), (&args.sources, program), report)?;
     let lasts_ns = end_ns.into_iter().chain(script.and_then(Script::end_ns)).min();
     let third = || lasts_ns.filter(|_| can_be_unsettled(program)).map(|ns| ns / 3);
     let tolerated_ns = args.tolerate.unwrap_or(0);
@@ -183,7 +183,7 @@ fn options(
         fresh: Some(fresh),
         each: SimOptions {
             end_ns,
-            linearizable: args.linearizable,
+            linearizable,
             settle: settle.map(|after_ns| Settle { after_ns, tolerated_ns }),
             seal,
             landmark: common::landmark(&args.sources.defines),

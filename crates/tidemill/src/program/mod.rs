@@ -67,7 +67,7 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
-    fn rules(&self) -> pre::Options {
+    pub(crate) fn rules(&self) -> pre::Options {
         let include_dirs = self.include_dirs.clone();
         pre::Options { defines: self.defines.clone(), include_dirs }
     }

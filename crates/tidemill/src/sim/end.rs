@@ -36,7 +36,7 @@ pub(super) fn sum_up(
 /// interrupted run skips that.
 pub(super) fn check(
     history: History,
-    model: Option<Model>,
+    model: Option<&Model>,
     summary: &mut Summary,
     console: &mut Console,
 ) {

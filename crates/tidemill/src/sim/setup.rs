@@ -80,7 +80,7 @@ impl Setup {
         let Common { has, options, recording, .. } = &self.common;
         let recording = recording.clone();
         let (seed, stop) = (options.seed, options.stop.clone());
-        let model = options.linearizable;
+        let model = options.linearizable.clone();
         let SimOptions { profile, ends_process, .. } = *options;
         let is_plain = has.components && !has.nodes && options.nodes == 1;
         let journal = self.journal(console, skip);
@@ -101,7 +101,7 @@ impl Setup {
         (summary.seed, summary.interrupted) = (Some(seed), interrupted);
         let mut journal = machine.journal.get_mut();
         let history = journal.take_history();
-        end::check(history, model, &mut summary, &mut journal.console);
+        end::check(history, model.as_ref(), &mut summary, &mut journal.console);
         drop(journal);
         end::write(summary, &mut machine.journal.get_mut().console, &mut report);
         leave((machine, events), interrupted && ends_process);

@@ -132,7 +132,7 @@ pub(super) fn run(setup: Setup, workers: u32, console: Console) -> Result<Report
                 summary.seed = Some(seed);
                 summary.interrupted =
                     over == WindowsEnd::Interrupted && !writing.console.has_failed();
-                let model = common.options.linearizable;
+                let model = common.options.linearizable.as_ref();
                 end::check(history, model, &mut summary, &mut writing.console);
                 end::write(summary, &mut writing.console, &mut report);
                 return Ok(report);

@@ -6,14 +6,23 @@
 //! node loses none. A tuple whose Returned is null records the invocation; one with equal columns
 //! before Result and the same Invoked records the response, and the first such counts.
 
+mod model;
+mod plain;
+mod rules;
+
 use std::fmt;
 
-use tidemill_history::{Operation, Value as Plain, Verdict, check};
+use tidemill_history::{Malformed, Operation, Value as Plain, Verdict, check, check_object};
 use tidemill_overlog::program::Compiled;
-use tidemill_relation::Value;
+use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::hash::Map;
 
-pub use tidemill_history::Model;
+pub use model::{Model, ModelName, NoModel};
+pub use rules::RuleModel;
+pub use tidemill_history::Model as KnownModel;
+
+use plain::plain;
+use rules::Asked;
 
 /// The relation.
 pub const RELATION: &str = "history";
@@ -25,28 +34,6 @@ const COLUMNS: usize = 7;
 pub fn is_recorded(rules: &Compiled) -> bool {
     let plan = &rules.plan;
     plan.find(RELATION).is_some_and(|id| plan.relation(id).arity() == COLUMNS)
-}
-
-/// No model has this name.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NoModel(pub String);
-
-impl fmt::Display for NoModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Model::ALL.map(Model::name).join(", ");
-        write!(f, "`{}` is no model: there are {names}", self.0)
-    }
-}
-
-impl std::error::Error for NoModel {}
-
-/// The model of a name.
-///
-/// # Errors
-/// There is none.
-pub fn parse_model(text: &str) -> Result<Model, NoModel> {
-    let found = Model::ALL.into_iter().find(|model| model.name() == text);
-    found.ok_or_else(|| NoModel(text.to_owned()))
 }
 
 /// An invocation.
@@ -62,6 +49,8 @@ struct Called {
 /// Its response.
 #[derive(Clone, Debug)]
 struct Ended {
+    /// The argument of the invocation, as it was given.
+    argument: OwnedValue,
     result: Plain,
     returned: Option<i64>,
 }
@@ -111,9 +100,13 @@ impl History {
             returned => Some(self.time(*returned)?),
         };
         let ended = self.operations.entry(called);
-        let ended = ended.or_insert(Ended { result: Plain::Null, returned: None });
+        let ended = ended.or_insert_with(|| Ended {
+            argument: OwnedValue::new(*argument),
+            result: Plain::Null,
+            returned: None,
+        });
         if ended.returned.is_none() && returned.is_some() {
-            *ended = Ended { result: plain(*result), returned };
+            (ended.result, ended.returned) = (plain(*result), returned);
         }
         Ok(())
     }
@@ -143,9 +136,9 @@ impl History {
     }
 
     /// Checks it against a model.
-    pub(crate) fn check(self, model: Model) -> Checked {
-        let count = self.operations.len() as u64;
-        let checked = |failure| Checked { model, operations: count, failure };
+    pub(crate) fn check(self, model: &Model) -> Checked {
+        let (name, count) = (model.name(), self.operations.len() as u64);
+        let checked = |failure| Checked { model: name.to_owned(), operations: count, failure };
         if let Some(wrong) = self.wrong {
             return checked(Some(wrong));
         }
@@ -164,13 +157,17 @@ impl History {
         let of_key = |key: &Option<Plain>| {
             key.as_ref().map(|key| format!(" of key {key}")).unwrap_or_default()
         };
-        checked(match check(model, &operations) {
+        let arguments = all.iter().map(|(_, ended)| &ended.argument);
+        checked(match verdict(model, &operations, arguments) {
+            Err(Wrong::Model(reason)) => Some(reason),
             Ok(Verdict::Linearizable) => None,
             Ok(Verdict::Undecided(key)) => {
                 let of_key = of_key(&key);
                 Some(format!("too many orders of the operations{of_key} are possible to try them"))
             }
-            Err(wrong) => Some(format!("{}: {}", line(wrong.operation), wrong.reason)),
+            Err(Wrong::Operation(wrong)) => {
+                Some(format!("{}: {}", line(wrong.operation), wrong.reason))
+            }
             Ok(Verdict::Fails(failure)) => {
                 let (of_key, others) = (of_key(&failure.key), failure.others);
                 let mut text = format!("no order of these operations{of_key} has their results");
@@ -186,11 +183,35 @@ impl History {
     }
 }
 
+/// Why a history cannot be checked.
+enum Wrong {
+    /// An operation.
+    Operation(Malformed),
+    /// A rule of the model has failed.
+    Model(String),
+}
+
+/// Whether a history, whose arguments as the program has them follow, is linearizable.
+fn verdict<'h>(
+    model: &Model,
+    history: &'h [Operation],
+    arguments: impl Iterator<Item = &'h OwnedValue>,
+) -> Result<Verdict, Wrong> {
+    match model {
+        Model::Known(known) => check(*known, history).map_err(Wrong::Operation),
+        Model::Rules(rules) => {
+            let asked = Asked::new(rules, history.iter().zip(arguments));
+            let verdict = check_object(&asked, history).map_err(Wrong::Operation);
+            asked.failure().map_or(verdict, |reason| Err(Wrong::Model(reason)))
+        }
+    }
+}
+
 /// The result of checking a history.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Checked {
-    /// The model.
-    pub model: Model,
+    /// The name of the model.
+    pub model: String,
     /// The number of operations.
     pub operations: u64,
     /// Why it is not linearizable, or cannot be checked; several lines.
@@ -229,23 +250,6 @@ impl fmt::Display for OperationLine<'_> {
     }
 }
 
-/// The value in a history: numbers of equal value are equal.
-fn plain(value: Value<'_>) -> Plain {
-    match value {
-        Value::Null => Plain::Null,
-        Value::Bool(value) => Plain::Bool(value),
-        Value::Int(value) => Plain::Int(value),
-        // Whole doubles below 2^53 are exactly these integers.
-        Value::Double(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
-            Plain::Int(value as i64)
-        }
-        Value::List(values) | Value::Vector(values) => {
-            Plain::List(values.iter().map(plain).collect())
-        }
-        other => Plain::Text(other.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,7 +275,7 @@ mod tests {
         history.record(&row("a", "write", [Value::Int(1), null, at(0), at(10)]));
         history.record(&row("a", "write", [Value::Int(1), null, at(0), at(90)]));
         history.record(&row("b", "read", [null, null, at(20), at(30)]));
-        let checked = history.check(Model::Register);
+        let checked = history.check(&Model::Known(KnownModel::Register));
         assert_eq!(checked.operations, 2);
         assert_eq!(
             checked.failure.as_deref(),
@@ -288,7 +292,7 @@ mod tests {
         let checked = |row: &[Value<'_>]| {
             let mut history = History::default();
             history.record(row);
-            history.check(Model::Queue).failure.expect("it is no operation")
+            history.check(&Model::Known(KnownModel::Queue)).failure.expect("it is no operation")
         };
         let (null, one) = (Value::Null, Value::Int(1));
         let times = checked(&row("a", "dequeue", [null, null, null, one]));

@@ -117,7 +117,8 @@ pub enum Verb {
         tidemill test ring.olg --nodes 3..7\n  \
         tidemill test paxos.olg --nodes 5 --script test.sim --faults loss,duplicate,reorder\n  \
         tidemill test chord.olg --nodes 20 --for 300 --wall 3600 --json\n\n\
-        Faults: latency, loss, duplicate, reorder, churn, partition, pause, slow, clock.")]
+        Faults: latency, loss, duplicate, reorder, churn, partition, pause, slow, clock, \
+        kill.")]
     Test(TestArgs),
     /// Explore all runs of a program of rules, within bounds, to find one that fails
     ///

@@ -274,9 +274,8 @@ fn a_failure_is_shrunk_to_what_it_takes() {
     // A folder that is not there yet.
     let found = folder.path().join("all/here").display().to_string();
     for program in crate::faults::KINDS {
-        let file = crate::common::root().join(format!("tests/faults/{program}.olg"));
-        let file = file.display();
-        let line = format!("test {file} --nodes 4 --for 40 --seeds 2..16 --found {found} -q");
+        let files = crate::faults::sources(program);
+        let line = format!("test {files} --nodes 4 --for 40 --seeds 2..16 --found {found} -q");
         let output = run(&format!("{line} --faults {program}"));
         let text = stdout(&output);
         assert!(text.contains(" fail alike, the first is "), "{program}: {text}");
@@ -286,7 +285,7 @@ fn a_failure_is_shrunk_to_what_it_takes() {
         assert!((2..=21).contains(&actions.len()), "{program}: {script}");
         let replay = |lines: &[&str]| {
             let script = folder.file("less.sim", &lines.join("\n"));
-            status(&run(&format!("sim {file} --script {script}")))
+            status(&run(&format!("sim {files} --script {script}")))
         };
         let all: Vec<&str> = script.lines().collect();
         assert_eq!(replay(&all), 1, "{program}: {script}");

@@ -177,6 +177,11 @@ impl Worker {
         &self.program
     }
 
+    /// The entry component, once it has been made.
+    pub fn entry(&self) -> ComponentId {
+        self.machine.entry
+    }
+
     /// Makes the entry component. Once.
     ///
     /// # Errors

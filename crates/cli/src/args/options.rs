@@ -226,6 +226,10 @@ pub struct SimArgs {
     /// Crash each node but the first after S seconds on average; it restarts empty
     #[arg(long, value_name = "S", value_parser = some_seconds)]
     pub churn: Option<u64>,
+    /// Make a component or an app of each node fail, every S seconds on average; not the entry
+    /// component
+    #[arg(long, value_name = "S", value_parser = some_seconds)]
+    pub kill: Option<u64>,
     /// Partition the nodes into two groups for a while, every S seconds on average
     #[arg(long, value_name = "S", value_parser = some_seconds)]
     pub partition: Option<u64>,

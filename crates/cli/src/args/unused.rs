@@ -9,7 +9,7 @@ use super::options::{EngineKind, ExplainArgs, Form, RunArgs, SimArgs};
 use super::{Sources, TestArgs};
 
 /// Options, and the kinds of files that they apply to.
-const CONCERNS: [(&str, &[FileKind]); 52] = [
+const CONCERNS: [(&str, &[FileKind]); 53] = [
     ("--listen", &[Rules]),
     ("--nodes", &[Rules, Components, Packets]),
     ("--device", &[Packets]),
@@ -26,6 +26,7 @@ const CONCERNS: [(&str, &[FileKind]); 52] = [
     ("--duplicate", &[Rules, Components]),
     ("--reorder", &[Rules, Components]),
     ("--churn", &[Rules, Components, Packets]),
+    ("--kill", &[Components, Packets]),
     ("--partition", &[Rules, Components]),
     ("--pause", &[Rules]),
     ("--slow", &[Rules]),
@@ -146,6 +147,7 @@ impl Given for SimArgs {
             ("--nodes", self.nodes.is_some_and(|nodes| nodes > 1)),
             ("--key", self.key.is_some()),
             ("--churn", self.churn.is_some()),
+            ("--kill", self.kill.is_some()),
             ("--pause", self.pause.is_some()),
             ("--slow", self.slow.is_some()),
             ("--skew", self.skew.is_some()),

@@ -160,6 +160,7 @@ fn options(
         duplicate: args.duplicate,
         reorder: args.reorder,
         churn_ns: args.churn,
+        kill_ns: args.kill,
         partition_ns: args.partition,
         pause_ns: args.pause,
         slow_ns: args.slow,

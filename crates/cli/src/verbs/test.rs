@@ -94,8 +94,12 @@ fn without_effect(args: &mut TestArgs) -> Vec<String> {
     let kinds = Kinds::of(&args.sources.files);
     let mut wrong = unused(args, kinds);
     let left_out = args.faults.keep(|fault| fault.concerns(kinds));
-    wrong.extend(left_out.into_iter().map(Fault::name).map(|name| {
-        format!("--faults {name} has no effect here: the nodes of the program send no datagrams")
+    wrong.extend(left_out.into_iter().map(|fault| {
+        let reason = match fault {
+            Fault::Kill => "the program has neither components nor apps",
+            _ => "the nodes of the program send no datagrams",
+        };
+        format!("--faults {} has no effect here: {reason}", fault.name())
     }));
     // Histories use the clocks of nodes, so clock faults would falsify them.
     let is_right = |fault| args.linearizable.is_none() || fault != Fault::Clock;

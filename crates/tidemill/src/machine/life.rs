@@ -11,6 +11,9 @@ use crate::borders;
 use crate::error::Error;
 use crate::script::Victim;
 
+/// Components of a node of which [`mortals`] knows.
+const MORTALS_MAX: usize = 10_000;
+
 /// Starts the graph and the components of the current node.
 ///
 /// # Errors
@@ -63,6 +66,26 @@ pub(crate) fn kill(
         (_, Victim::Component(path)) => Err(format!("has no component {path}")),
         (_, Victim::App(name)) => Err(format!("has no app {name} that runs")),
     }
+}
+
+/// What [`kill`] can make fail at a node, in a fixed order: apps, and components but the entry.
+pub(crate) fn mortals(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    id: NodeId,
+) -> Vec<Victim> {
+    let Some(scope) = machine.scope_of(id) else { return Vec::new() };
+    let found = events.within(machine, scope, |machine, _| {
+        let apps = machine.node.driver.engine.graph().apps.iter();
+        let mut found: Vec<Victim> = apps.map(|app| Victim::App(app.name.clone())).collect();
+        let worker = machine.node.runner.worker();
+        let entry = worker.entry();
+        let (components, _) = worker.components(0, MORTALS_MAX);
+        let others = components.into_iter().filter(|component| component.id != entry);
+        found.extend(others.map(|component| Victim::Component(component.path)));
+        found
+    });
+    found.unwrap_or_default()
 }
 
 /// Crashes a node: closes its resources, and counts its packets as lost.

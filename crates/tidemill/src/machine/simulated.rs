@@ -9,6 +9,7 @@ use tidemill_overlog::node::RuleCoverage;
 use tidemill_relation::plan::RelationId;
 
 use crate::properties::Properties;
+use crate::script::Victim;
 use crate::switch::{Plug, Switches};
 use crate::unsettled::Unsettled;
 
@@ -39,6 +40,8 @@ pub(crate) struct Simulated {
     pub(crate) churned: Vec<u32>,
     /// The times at which churn ended or restarted a node.
     pub(crate) lives: Vec<(u64, u32, bool)>,
+    /// The times at which components and apps of nodes were made to fail at random.
+    pub(crate) kills: Vec<(u64, u32, Victim)>,
     /// The rule coverage of lives that have ended.
     pub(crate) coverage: Vec<RuleCoverage>,
     /// The number of turns of lives that have ended.

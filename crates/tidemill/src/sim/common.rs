@@ -8,7 +8,7 @@ use tidemill_overlog::node::{Identity, Program as Rules};
 use super::options::SimOptions;
 use crate::machine::parts::Has;
 use crate::properties::PropertyRules;
-use crate::script::Cue;
+use crate::script::{Cue, Victim};
 
 /// The common state of all parts of a simulation.
 #[derive(Clone)]
@@ -30,6 +30,8 @@ pub(super) struct Recorded {
     pub(super) sent: Vec<Sent>,
     /// Nodes that churn ended or restarted, with the times.
     pub(super) lives: Vec<(u64, u32, bool)>,
+    /// Components and apps that were made to fail, with the times and nodes.
+    pub(super) kills: Vec<(u64, u32, Victim)>,
 }
 
 /// A shared recording.

@@ -140,7 +140,7 @@ pub(super) fn note_life(machine: &mut Machine, events: &Loop<Machine>, node: u32
 }
 
 /// At least a nanosecond, so that time advances.
-fn span(ns: f64) -> Duration {
+pub(super) fn span(ns: f64) -> Duration {
     // The cast saturates.
     Duration::from_nanos((ns as u64).max(1))
 }

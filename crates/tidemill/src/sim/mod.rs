@@ -12,6 +12,7 @@
 //!                                [barrier] where they wait for each other
 //!                                [alone]  why there is one machine only
 //!                                [life]   crash, restart, churn
+//!                                [kills]  faults of components and apps
 //!                                [roll]   the table `sim::node`
 //!                                [devices] replacements of system devices
 //!                                [common] what all machines have alike
@@ -40,6 +41,7 @@ mod common;
 mod devices;
 mod drawn;
 mod end;
+mod kills;
 mod life;
 mod messages;
 mod options;
@@ -213,6 +215,7 @@ impl Simulation {
             duplicate: 0.0,
             reorder: 0.0,
             churn_ns: None,
+            kill_ns: None,
             partition_ns: None,
             pause_ns: None,
             slow_ns: None,

@@ -38,6 +38,8 @@ pub struct SimOptions {
     pub reorder: f64,
     /// The mean life of a node but the first, in nanoseconds; `None`: unlimited.
     pub churn_ns: Option<u64>,
+    /// The mean time between two faults of components and apps of a node, in nanoseconds.
+    pub kill_ns: Option<u64>,
     /// The mean time between partitions, in nanoseconds.
     pub partition_ns: Option<u64>,
     /// The mean time between two pauses of a node, in nanoseconds.
@@ -94,6 +96,7 @@ impl Default for SimOptions {
             duplicate: 0.0,
             reorder: 0.0,
             churn_ns: None,
+            kill_ns: None,
             partition_ns: None,
             pause_ns: None,
             slow_ns: None,

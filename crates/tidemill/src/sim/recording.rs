@@ -50,6 +50,12 @@ pub(super) fn cues(
             at(ns, CueAction::Crash(vec![node]))
         }
     }));
+    cues.extend(
+        recorded
+            .kills
+            .iter()
+            .map(|(ns, node, victim)| at(*ns, CueAction::Kill(vec![*node], victim.clone()))),
+    );
     for sent in &recorded.sent {
         cues.extend(message(common, sent, which));
     }

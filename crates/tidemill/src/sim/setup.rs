@@ -15,7 +15,7 @@ use tidemill_stat::Registry;
 
 use super::common::{Common, Recorded};
 use super::options::SimOptions;
-use super::{devices, drawn, end, life, roll, settle, stage, vigil};
+use super::{devices, drawn, end, kills, life, roll, settle, stage, vigil};
 use crate::borders;
 use crate::borders::files::Existing;
 use crate::borders::sinks::Sinks;
@@ -90,10 +90,13 @@ impl Setup {
         let has_failed = machine.journal.get().console.has_failed();
         let interrupted = is_stopped && !has_failed && matches!(outcome, Outcome::Stopped);
         if let Some(recording) = recording {
-            let lives = machine.sim.as_mut().map(|sim| std::mem::take(&mut sim.lives));
+            let drawn = machine.sim.as_mut();
+            let (lives, kills) = drawn.map_or_else(Default::default, |sim| {
+                (std::mem::take(&mut sim.lives), std::mem::take(&mut sim.kills))
+            });
             let sent = events.host().sim().map(Sim::recorded);
             *recording.lock().unwrap_or_else(PoisonError::into_inner) =
-                Recorded { sent: sent.unwrap_or_default(), lives: lives.unwrap_or_default() };
+                Recorded { sent: sent.unwrap_or_default(), lives, kills };
         }
         let profile = profile.then(|| Profile::of(&machine.fleet));
         let mut report = Report { is_plain, profile, ..Report::default() };
@@ -193,6 +196,7 @@ impl Setup {
             settle_timer,
             churned: Vec::new(),
             lives: Vec::new(),
+            kills: Vec::new(),
             coverage: Vec::new(),
             retired: 0,
             plugs,
@@ -201,10 +205,23 @@ impl Setup {
         (machine.share, machine.sim) = (share, Some(sim));
         let cues = cues.iter().chain(&drawn).chain(&calm);
         begin(&mut machine, &mut events, cues, (&identities, root.as_deref()))?;
-        if let Some(mean_ns) = options.churn_ns {
-            life::churn(&machine, &mut events, (mean_ns, options.seed), calm_ns);
-        }
+        fail_at_random(&machine, &mut events, &options, calm_ns);
         Ok((machine, events))
+    }
+}
+
+/// Makes nodes, and parts of them, fail until `until_ns`.
+fn fail_at_random(
+    machine: &Machine,
+    events: &mut Loop<Machine>,
+    options: &SimOptions,
+    until_ns: Option<u64>,
+) {
+    if let Some(mean_ns) = options.churn_ns {
+        life::churn(machine, events, (mean_ns, options.seed), until_ns);
+    }
+    if let Some(mean_ns) = options.kill_ns {
+        kills::kills(machine, events, (mean_ns, options.seed), until_ns);
     }
 }
 

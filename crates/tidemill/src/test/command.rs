@@ -49,6 +49,7 @@ impl SimCommand {
         }
         let times = [
             ("churn", options.churn_ns),
+            ("kill", options.kill_ns),
             ("partition", options.partition_ns),
             ("pause", options.pause_ns),
             // In milliseconds: the digits of a thousandfold number of seconds.
@@ -108,12 +109,13 @@ mod tests {
             duplicate: 0.003,
             reorder: 0.5,
             churn_ns: Some(20_000_000_000),
+            kill_ns: Some(7_000_000_000),
             slow_ns: Some(20_000_000),
             settle: Some(Settle { after_ns: 10_000_000_000, tolerated_ns: 500_000_000 }),
             ..options
         };
         let faults = " --latency 0.5..200 --loss 0.1 --duplicate 0.003 --reorder 0.5 --churn 20 \
-                      --slow 20 --settle 10 --tolerate 0.5";
+                      --kill 7 --slow 20 --settle 10 --tolerate 0.5";
         assert_eq!(shell_line(&command.of_run(&options)), format!("{plain}{faults}"));
     }
 }

@@ -35,11 +35,13 @@ pub enum Fault {
     Slow,
     /// Clocks are wrong.
     Clock,
+    /// Components and apps fail.
+    Kill,
 }
 
 impl Fault {
     /// All kinds.
-    pub const ALL: [Fault; 9] = [
+    pub const ALL: [Fault; 10] = [
         Fault::Latency,
         Fault::Loss,
         Fault::Duplicate,
@@ -49,6 +51,7 @@ impl Fault {
         Fault::Pause,
         Fault::Slow,
         Fault::Clock,
+        Fault::Kill,
     ];
 
     /// The name on the command line.
@@ -63,6 +66,7 @@ impl Fault {
             Fault::Pause => "pause",
             Fault::Slow => "slow",
             Fault::Clock => "clock",
+            Fault::Kill => "kill",
         }
     }
 
@@ -71,6 +75,7 @@ impl Fault {
         let has_rules = kinds.has(FileKind::Rules);
         match self {
             Fault::Churn => true,
+            Fault::Kill => kinds.has(FileKind::Components) || kinds.has(FileKind::Packets),
             Fault::Pause | Fault::Slow | Fault::Clock => has_rules,
             _ => has_rules || kinds.has(FileKind::Components),
         }
@@ -100,6 +105,7 @@ impl Fault {
             Fault::Clock => {
                 options.skew_ns = Some(magnitude(random, 14) * (SECOND_NS / 1000));
             }
+            Fault::Kill => options.kill_ns = Some(random.range(2..=60) * SECOND_NS),
         }
     }
 }
@@ -215,7 +221,7 @@ mod tests {
     }
 
     /// Which faults occur.
-    fn existing(options: &SimOptions) -> [bool; 9] {
+    fn existing(options: &SimOptions) -> [bool; 10] {
         [
             options.latency != SimOptions::default().latency,
             options.loss > 0.0,
@@ -226,16 +232,17 @@ mod tests {
             options.pause_ns.is_some(),
             options.slow_ns.is_some(),
             options.skew_ns.is_some(),
+            options.kill_ns.is_some(),
         ]
     }
 
     #[test]
     fn a_swarm_has_all_sets_of_faults() {
-        let mut seen: Vec<[bool; 9]> =
-            (0..8000).map(|seed| existing(&drawn(&Faults::swarm(), seed))).collect();
+        let mut seen: Vec<[bool; 10]> =
+            (0..16000).map(|seed| existing(&drawn(&Faults::swarm(), seed))).collect();
         seen.sort_unstable();
         seen.dedup();
-        assert_eq!(seen.len(), 512);
+        assert_eq!(seen.len(), 1024);
     }
 
     #[test]
@@ -245,9 +252,9 @@ mod tests {
             let [latency, loss, duplicate, reorder, churn, others @ ..] =
                 existing(&drawn(&faults, seed));
             assert!((loss || churn) && !latency && !duplicate && !reorder, "{seed}");
-            assert_eq!(others, [false; 4]);
+            assert_eq!(others, [false; 5]);
         }
-        assert_eq!(existing(&drawn(&Faults::none(), 1)), [false; 9]);
+        assert_eq!(existing(&drawn(&Faults::none(), 1)), [false; 10]);
     }
 
     /// The strength of a fault does not depend on which others may occur.

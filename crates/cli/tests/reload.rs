@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::common::node::{Running, free_addresses, wait_until};
-use crate::common::{Folder, status, stderr, stdout, tidemill};
+use crate::common::{Folder, run, status, stderr, stdout, tidemill};
 
 /// The run time of each version, long enough for a loaded machine to read it.
 pub const EACH: Duration = Duration::from_millis(900);
@@ -468,4 +468,34 @@ fn the_instances_of_a_graph_are_replaced() {
     // Had one of them gone on with the old graph, half of its packets would have passed more.
     let (all, kept) = (passed("src.output->keep.input"), passed("keep.output->end.keep"));
     assert!(kept > 0 && kept < all * 7 / 10, "{kept} of {all}");
+}
+
+/// `flow::config` needs neither a declaration nor a rule that names it.
+#[test]
+fn settings_come_from_the_command_line_and_scripts() {
+    let folder = Folder::new();
+    let rules = folder.file("a.olg", "r1 tick(@N, X) :- periodic(@N, X, 1).\n");
+    let graph = folder.file(
+        "a.flow",
+        "src :: Source { packets: 10, size: 64 }\ncut :: Truncate { length: 100 }\n\
+         end :: Sink\nsrc -> cut -> end\n",
+    );
+    let program = format!("{rules} {graph}");
+    let fact = |value: &str| format!("--fact flow::config(NODE,\"cut\",\"length\",{value})");
+    let output = run(&format!("run {program} --for 0.3 {}", fact("32")));
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 reconfigured"), "{}", stderr(&output));
+    let output = run(&format!("run {program} --for 0.3 {}", fact("\"x\"")));
+    assert!(stderr(&output).contains("app cut: `length` is refused"), "{}", stderr(&output));
+    let script = folder.file(
+        "s.sim",
+        "at 1 fact 0 flow::config(NODE, \"cut\", \"length\", 32)\n\
+         at 2 expect 0 flow::config(NODE, \"cut\", \"length\", 32) count 1\nat 3 end\n",
+    );
+    let output = run(&format!("sim {program} --script {script}"));
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 reconfigured"), "{}", stderr(&output));
+    // Without a graph there is no such table.
+    let output = run(&format!("run {rules} --for 0.3 {}", fact("32")));
+    assert_eq!(status(&output), 2);
 }

@@ -22,6 +22,8 @@ pub struct Options {
     pub filled: SortedMap<String, Vec<TypeSet>>,
     /// Tables that other parts of the program have.
     pub foreign: Vec<ForeignTable>,
+    /// Predeclared tables whose rows come from outside: they exist even if no rule names them.
+    pub filled_from_outside: Vec<String>,
 }
 
 /// A table that another part of the program has, and which rules read or write by its name, without

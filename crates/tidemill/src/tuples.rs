@@ -79,8 +79,8 @@ impl std::error::Error for Unsuited {}
 /// The relation of a pattern, if it has the same number of columns.
 pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuited> {
     let name = pattern.name.trim_start_matches("::");
-    // System tables are hidden from schemas, and visible to queries and expectations.
-    let visible = |id: &RelationId| is_of_the_system(name) || !plan.relation(*id).hidden;
+    // Predeclared tables are hidden from schemas, and visible to queries, facts and expectations.
+    let visible = |id: &RelationId| is_predeclared(name) || !plan.relation(*id).hidden;
     let Some(id) = plan.find(name).filter(visible) else {
         let names = plan.relations.iter().filter(|one| !one.hidden).map(|one| one.name.as_str());
         let similar = nearest(name, names).map(str::to_owned);
@@ -98,6 +98,12 @@ pub fn writable_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuite
     let relation = relation_of(plan, pattern)?;
     let name = &plan.relation(relation).name;
     if is_of_the_system(name) { Err(Unsuited::System { name: name.clone() }) } else { Ok(relation) }
+}
+
+fn is_predeclared(relation: &str) -> bool {
+    is_of_the_system(relation)
+        || relation.starts_with("flow::")
+        || relation.starts_with("program::")
 }
 
 fn is_of_the_system(relation: &str) -> bool {

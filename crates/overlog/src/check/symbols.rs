@@ -203,6 +203,9 @@ pub(crate) fn collect<'a>(
         collect.symbols.enter_named(system::TUPLE);
         collect.symbols.enter_named(system::CONTENT);
     }
+    for table in &options.filled_from_outside {
+        collect.symbols.enter_named(table);
+    }
     collect.symbols
 }
 

@@ -14,6 +14,7 @@ use tidemill_overlog::{Options, compile};
 
 use super::{FileKind, LoadOptions, Program};
 use crate::borders::components::named;
+use crate::borders::settings::CONFIG;
 
 impl Program {
     /// Parses the files of rules, which determine the uses of other parts.
@@ -68,7 +69,14 @@ impl Program {
             let mut filled = self.given_by_components();
             filled.retain(|name, _| injected.iter().all(|injected| !injected.contains(name)));
             let foreign = self.tables_of_apps();
-            let options = Options { operators, exports, given, filled, foreign };
+            let is_predeclared = |name: &&String| {
+                let is_config = *name == CONFIG && self.packets.is_some();
+                is_config || foreign.iter().any(|table| table.relation == **name)
+            };
+            let from_outside = injected.iter().flatten().filter(is_predeclared);
+            let filled_from_outside = from_outside.cloned().collect();
+            let options =
+                Options { operators, exports, given, filled, foreign, filled_from_outside };
             let (program, planned) = compile(&tree, &self.sources, &options);
             found.extend(planned);
             // Without a graph or components that have errors the events that they put are unknown.

@@ -8,7 +8,7 @@ use super::border::SettingsBorder;
 use crate::program::{FileKind, Program};
 
 /// The table of settings, the event of refused ones, and its columns.
-const CONFIG: &str = "flow::config";
+pub(crate) const CONFIG: &str = "flow::config";
 const REFUSED: &str = "flow::refused";
 const REFUSED_COLUMNS: usize = 5;
 

@@ -19,6 +19,7 @@ use super::rows::put;
 use crate::machine::Machine;
 
 pub use border::SettingsBorder;
+pub(crate) use check::CONFIG;
 use state::RefusedSetting;
 pub(crate) use state::Settings;
 

@@ -12,12 +12,10 @@ use tidemill_stdx::marks;
 use tidemill_stdx::sorted::SortedMap;
 
 use super::border::SettingsBorder;
+use super::check::CONFIG;
 use crate::borders::decode::DECODE;
 use crate::borders::flows::is_of_program;
 use crate::borders::latency::Handover;
-
-/// The table, and the name of its counters.
-const TABLE: &str = "flow::config";
 
 /// The settings of apps in `flow::config`.
 pub(crate) struct Settings {
@@ -86,7 +84,7 @@ impl Settings {
             written: Graph::default(),
             apps: HashMap::new(),
             rows: Vec::new(),
-            handover: Handover::new(registry, TABLE),
+            handover: Handover::new(registry, CONFIG),
         };
         settings.rewrite(written);
         settings

@@ -7,6 +7,8 @@ mod compiled;
 mod defined;
 mod engine;
 mod flow;
+mod functions;
 mod generate;
 mod headers;
+mod ipv6;
 mod noise;

@@ -44,7 +44,7 @@ impl Body {
             self.is_sign = match before.kind {
                 TokenKind::Operator(_) => true,
                 TokenKind::Mark(mark) => mark != ')',
-                TokenKind::Name => matches!(was, "if" | "by"),
+                TokenKind::Name => matches!(was, "if" | "by" | "return"),
                 _ => false,
             };
         }
@@ -65,7 +65,7 @@ impl Body {
         }
         let calls = token.kind == TokenKind::Mark('(')
             && before.kind == TokenKind::Name
-            && !matches!(was, "if" | "mask");
+            && !matches!(was, "if" | "mask" | "return");
         let range = TokenKind::Operator("..");
         let is_tight = calls
             || is_sign && follows_sign(was, &token.kind)

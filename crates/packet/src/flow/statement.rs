@@ -132,6 +132,10 @@ impl Parser<'_> {
                 self.advance();
                 Statement::Send(self.name("an output", "write `send port;`")?)
             }
+            "return" => {
+                let word = self.name("`return`", "")?;
+                Statement::Return(word, self.expr()?)
+            }
             "drop" => {
                 self.advance();
                 Statement::Drop(self.name("a reason", "write `drop reason;`")?)

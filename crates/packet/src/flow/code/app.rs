@@ -1,14 +1,14 @@
 //! A definition as an app type.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tidemill_diag::Diagnostic;
 
 use super::ast::{Definition, KeyDef, PortDef};
-use super::lower::{KEY_TYPES, lower, number_of};
+use super::lower::{KEY_TYPES, lower, words_of};
 use crate::app::{
     App, BadValue, Config, ConfigError, Count, Declaration, Declared, Default, Fault, Instance, Io,
     Key, Mac, Pacing, Port, Reconfigured, Setting, Settings, Start, Value,
@@ -85,7 +85,9 @@ impl App for Defined {
     fn reconfigure(&mut self, Given(config): Given) -> Reconfigured {
         for key in &self.definition.keys {
             let given = config.get(&key.name.text).or(key.default.as_ref());
-            self.running.set_word(&key.name.text, given.map_or(0, number_of));
+            for (name, number) in words_of(key, given) {
+                self.running.set_word(&name, number);
+            }
         }
         Reconfigured::Kept
     }
@@ -119,6 +121,7 @@ fn type_of(name: &str) -> Option<Read> {
         "u64" => reads::<u64>(),
         "bool" => reads::<bool>(),
         "ipv4" => reads::<Ipv4Addr>(),
+        "ipv6" => reads::<Ipv6Addr>(),
         "mac" => reads::<Mac>(),
         _ => return None,
     })

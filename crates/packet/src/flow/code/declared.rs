@@ -5,7 +5,7 @@ use tidemill_diag::meant;
 use super::ast::{HeaderDef, Word};
 use super::headers::{Field, Header};
 use super::lower::Lower;
-use super::names::{After, Base, DeclaredHeader, Present, Type};
+use super::names::{After, Base, DeclaredHeader, Present};
 use super::tunnels::{field_at, tunnels};
 use crate::kernel::{BlockId, Operator, Value};
 
@@ -36,7 +36,7 @@ impl Lower<'_> {
                 None => {
                     let message =
                         format!("`{}` has no bits, or is in more than 8 bytes", field.text);
-                    let help = "a field has 1 to 64 bits, and lies in 8 bytes";
+                    let help = "a field has 1 to 64 bits and lies in 8 bytes, or is 16 whole bytes";
                     self.error("bad-header", field.span, message, help);
                 }
             }
@@ -66,8 +66,13 @@ impl Lower<'_> {
             let Some(found) = self.header(&parent.parent) else { continue };
             let when = match &parent.when {
                 Some((field, numbers)) => {
-                    let Some(field) = self.field_named(found, field) else { continue };
-                    Some((field, numbers.clone()))
+                    let Some(known) = self.field_named(found, field) else { continue };
+                    if known.bits > 64 {
+                        let message = format!("`{}` is an IPv6 address", field.text);
+                        let help = "a field that announces a header is a number";
+                        self.error("bad-header", field.span, message, help);
+                    }
+                    Some((known, numbers.clone()))
                 }
                 None => None,
             };
@@ -239,7 +244,7 @@ impl Lower<'_> {
                     return present.base.plus(declared.bytes);
                 };
                 self.present.push(present);
-                let size = self.typed(&size, Type::Number);
+                let size = self.number(&size);
                 self.present.pop();
                 size
             }

@@ -11,12 +11,23 @@ pub struct Field {
     pub name: &'static str,
     /// Where the unit begins in the header.
     pub offset: u32,
-    /// Bytes of the unit, 1 to 8.
+    /// Bytes of the unit, 1 to 8, or 16 of an address of IPv6.
     pub bytes: u32,
     /// Bits of the unit below the field.
     pub shift: u32,
     /// Bits of the field.
     pub bits: u32,
+}
+
+impl Field {
+    /// The two halves of an address of IPv6, or the field alone.
+    pub fn halves(&self) -> impl Iterator<Item = Field> + use<> {
+        let (whole, is_wide) = (*self, self.bits > 64);
+        let half =
+            move |offset| Field { offset: whole.offset + offset, bytes: 8, bits: 64, ..whole };
+        let fields = if is_wide { [Some(half(0)), Some(half(8))] } else { [Some(whole), None] };
+        fields.into_iter().flatten()
+    }
 }
 
 /// A header.
@@ -150,7 +161,7 @@ const IPV4: [Field; 14] = [
     whole("destination", 16, 4),
 ];
 
-const IPV6: [Field; 11] = [
+const IPV6: [Field; 13] = [
     part("version", (0, 4), 28, 4),
     part("dscp", (0, 4), 22, 6),
     part("ecn", (0, 4), 20, 2),
@@ -158,6 +169,8 @@ const IPV6: [Field; 11] = [
     whole("payload_length", 4, 2),
     whole("next_header", 6, 1),
     whole("hop_limit", 7, 1),
+    whole("source", 8, 16),
+    whole("destination", 24, 16),
     whole("source_high", 8, 8),
     whole("source_low", 16, 8),
     whole("destination_high", 24, 8),

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use tidemill_diag::{Diagnostic, Span, meant};
 
 use super::address::address;
-use super::ast::{Definition, On, Statement, TableDef, Word};
+use super::ast::{Constant, Definition, KeyDef, On, Statement, TableDef, Word};
 use super::headers::{Field, Header};
 use super::names::{
-    DeclaredHeader, DeclaredMeter, DeclaredTable, FoundEntry, Meaning, Present, Type,
+    DeclaredHeader, DeclaredMeter, DeclaredTable, FoundEntry, Inlined, Meaning, Present, Type,
 };
 use crate::app::{Config, Direction, Value as Written};
+use crate::kernel::table::spec::halves;
 use crate::kernel::{
     BlockId, Builder, Event, Expr as Computed, Kernel, Operator, TABLE_COUNTERS, Value,
 };
@@ -19,7 +20,7 @@ use crate::kernel::{
 pub const STEPS_MAX: usize = 4096;
 
 /// Types of config keys, as `super::app` reads them.
-pub const KEY_TYPES: [&str; 7] = ["u8", "u16", "u32", "u64", "bool", "ipv4", "mac"];
+pub const KEY_TYPES: [&str; 8] = ["u8", "u16", "u32", "u64", "bool", "ipv4", "ipv6", "mac"];
 
 /// The built-in counters of each app, besides those of drops.
 const APP_COUNTERS: [&str; 2] = ["packets", "restarts"];
@@ -48,6 +49,10 @@ pub(super) struct Lower<'d> {
     pub(super) has_packet: bool,
     pub(super) reasons: Vec<String>,
     pub(super) scratch: Vec<(String, u32)>,
+    /// Functions that are inlined here, each in the one before.
+    pub(super) inlined: Vec<Inlined>,
+    /// Functions that have been inlined somewhere, by number.
+    pub(super) checked_functions: Vec<usize>,
     pub(super) found: Vec<Diagnostic>,
     pub(super) is_too_long: bool,
 }
@@ -70,12 +75,15 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
         has_packet: true,
         reasons: Vec::new(),
         scratch: Vec::new(),
+        inlined: Vec::new(),
+        checked_functions: Vec::new(),
         found: Vec::new(),
         is_too_long: false,
     };
     lower.declare(config);
     lower.handle();
     lower.handle_time();
+    lower.check_functions();
     let Lower { build, mut found, .. } = lower;
     if !found.is_empty() {
         return (None, found);
@@ -102,20 +110,39 @@ impl Lower<'_> {
     fn declare(&mut self, config: &Config) {
         let definition = self.definition;
         self.declare_headers();
+        self.declare_functions();
         for key in &definition.keys {
-            let kind = if key.kind.text == "bool" { Type::Bool } else { Type::Number };
             let given = config.get(&key.name.text).or(key.default.as_ref());
-            let number = given.map_or(0, number_of);
-            let word = self.build.state(&key.name.text, number);
-            self.name(&key.name, Meaning::Word(word, kind, false));
+            let mut words = Vec::new();
+            for (name, number) in words_of(key, given) {
+                words.push(self.build.state(&name, number));
+            }
+            let kind = if key.kind.text == "bool" { Type::Bool } else { Type::Number };
+            let meaning = match words[..] {
+                [low, high] => Meaning::Address([high, low], false),
+                _ => Meaning::Word(words[0], kind, false),
+            };
+            self.name(&key.name, meaning);
         }
         for word in &definition.words {
             let meaning = if word.is_counter {
                 self.check_counter(&word.name);
                 Meaning::Counter(self.build.counter(&word.name.text))
             } else {
-                let number = self.build.state(&word.name.text, word.initial);
-                Meaning::Word(number, Type::Number, true)
+                let name = &word.name.text;
+                match word.initial {
+                    Constant::Number(number) => {
+                        Meaning::Word(self.build.state(name, number), Type::Number, true)
+                    }
+                    Constant::Bool(truth) => {
+                        Meaning::Word(self.build.state(name, truth.into()), Type::Bool, true)
+                    }
+                    Constant::Ipv6(address) => {
+                        let [high, low] = halves(address);
+                        let high = self.build.state(&upper(name), high);
+                        Meaning::Address([high, self.build.state(name, low)], true)
+                    }
+                }
             };
             self.name(&word.name, meaning);
         }
@@ -336,9 +363,12 @@ impl Lower<'_> {
             return Some(*meaning);
         }
         let names = self.names.iter().map(|(text, _)| text.as_str()).chain(READABLE);
-        let help = meant(&name.text, names, || {
-            "declare it with `let`, `var`, `state` or `counter`, or as a key".to_owned()
-        });
+        let other = if self.inlined.is_empty() {
+            "declare it with `let`, `var`, `state` or `counter`, or as a key"
+        } else {
+            "a function sees its parameters, its variables and the keys of the app"
+        };
+        let help = meant(&name.text, names, || other.to_owned());
         let message = format!("there is no `{}`", name.text);
         self.error("unknown-name", name.span, message, &help);
         None
@@ -385,12 +415,27 @@ impl Lower<'_> {
     }
 }
 
-/// The number that a value of a key is to a program.
-pub(super) fn number_of(value: &Written) -> u64 {
-    match value {
-        Written::Bool(truth) => u64::from(*truth),
-        Written::Integer(integer) => *integer as u64,
-        Written::Text(text) => address(text).unwrap_or(0),
+/// The word of the upper half of an address of IPv6; no name of a program begins as its name does.
+fn upper(name: &str) -> String {
+    format!("@{name}_high")
+}
+
+/// The words of a key by name, with its value in them.
+pub(super) fn words_of(key: &KeyDef, value: Option<&Written>) -> Vec<(String, u64)> {
+    let number = value.map_or(0, |value| match value {
+        Written::Bool(truth) => u128::from(*truth),
+        Written::Integer(integer) => *integer as u128,
+        Written::Text(text) => match address(text) {
+            Some(Constant::Number(number)) => number.into(),
+            Some(Constant::Ipv6(number)) => number,
+            Some(Constant::Bool(_)) | None => 0,
+        },
         Written::Double(_) | Written::List(_) => 0,
+    });
+    let (name, [high, low]) = (key.name.text.clone(), halves(number));
+    let mut words = vec![(name, low)];
+    if key.kind.text == "ipv6" {
+        words.push((upper(&key.name.text), high));
     }
+    words
 }

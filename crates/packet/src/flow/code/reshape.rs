@@ -4,7 +4,7 @@
 use super::ast::{Expr, Word};
 use super::headers::{Field, Header, TTL};
 use super::lower::Lower;
-use super::names::{Base, Present, Type};
+use super::names::{Base, Present};
 use crate::kernel::{Address, Expr as Computed, Operator, Width};
 
 /// Bytes that are put on at once, at most.
@@ -28,7 +28,7 @@ impl Lower<'_> {
 
     /// `shorten length;`: what is longer is cut off.
     pub(super) fn shorten(&mut self, length: &Expr) {
-        let value = self.typed(length, Type::Number);
+        let value = self.number(length);
         if self.needs_packet(length.span) {
             self.build.shorten(value);
             self.forget_headers();

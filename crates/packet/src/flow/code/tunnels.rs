@@ -2,7 +2,7 @@
 
 use tidemill_diag::{FileId, Span};
 
-use super::ast::{Expr, ExprKind, Word};
+use super::ast::{Constant, Expr, ExprKind, Word};
 use super::headers::{Field, Header, TTL};
 use super::names::{After, DeclaredHeader};
 
@@ -12,12 +12,20 @@ const VNI_IS_VALID: u64 = 0x08;
 /// The protocol of Geneve for Ethernet inside (RFC 8926).
 const ETHERNET: u64 = 0x6558;
 
-/// The field of `bits` bits from `first_bit` on; nothing, if it is in more than 8 bytes.
+/// The field of `bits` bits from `first_bit` on; nothing, if it is in more than 8 bytes and no
+/// address of IPv6.
 pub(super) fn field_at(first_bit: u32, bits: u32) -> Option<Field> {
     let (offset, below) = (first_bit / 8, first_bit % 8);
     let bytes = (below + bits).div_ceil(8);
     let shift = bytes * 8 - below - bits;
-    (bits > 0 && bytes <= 8).then_some(Field { name: "", offset, bytes, shift, bits })
+    let is_address = bits == 128 && below == 0;
+    (bits > 0 && (bytes <= 8 || is_address)).then_some(Field {
+        name: "",
+        offset,
+        bytes,
+        shift,
+        bits,
+    })
 }
 
 /// Headers from 0 on, by number.
@@ -100,7 +108,7 @@ fn expr(kind: ExprKind) -> Expr {
 }
 
 fn number(number: u64) -> Expr {
-    expr(ExprKind::Number(number))
+    expr(ExprKind::Constant(Constant::Number(number)))
 }
 
 fn field(header: &str, name: &str) -> Expr {

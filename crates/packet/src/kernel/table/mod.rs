@@ -131,14 +131,17 @@ pub(crate) struct EntryLayout {
     pub touched: usize,
     /// All of them.
     pub words: usize,
+    /// The bits of each word of the values that its column uses.
+    pub value_masks: [u64; VALUES_MAX],
 }
 
 impl EntryLayout {
     pub fn of(spec: &TableSpec) -> EntryLayout {
         let key = spec.key_words();
         let found_by = key + usize::from(spec.kind != TableKind::Exact);
-        let touched = found_by + spec.values.len();
-        EntryLayout { key, found_by, touched, words: touched + 1 }
+        let touched = found_by + spec.value_words();
+        let value_masks = spec.value_masks();
+        EntryLayout { key, found_by, touched, words: touched + 1, value_masks }
     }
 }
 
@@ -180,7 +183,7 @@ impl Table {
     pub fn new(spec: TableSpec, secret: Secret) -> Table {
         let layout = EntryLayout::of(&spec);
         let books = Books {
-            masks: Masks::default(),
+            masks: Masks::of(&spec),
             trie: Lpm::of(&spec),
             priorities: Vec::new(),
             ages: Queue::default(),
@@ -237,14 +240,15 @@ impl Table {
         self.word(entry, word as usize).get()
     }
 
-    /// A value of an entry.
+    /// A word of the values of an entry.
     pub(crate) fn value(&self, entry: u32, value: u32) -> u64 {
         self.word(entry, self.layout.found_by + value as usize).get()
     }
 
-    /// Changes a value of an entry.
+    /// Changes a word of the values of an entry: the bits that its column has.
     pub(crate) fn set_value(&self, entry: u32, value: u32, number: u64) {
-        self.word(entry, self.layout.found_by + value as usize).set(number);
+        let word = self.word(entry, self.layout.found_by + value as usize);
+        word.set(number & self.layout.value_masks[value as usize]);
     }
 
     /// The entry's age begins anew.
@@ -317,7 +321,7 @@ impl Table {
 
     /// The entry of the key that code has put there.
     pub(crate) fn find_query(&self) -> u32 {
-        let key = [0, 1, 2, 3].map(|at: usize| self.query[at].get());
+        let key: [u64; KEY_WORDS_MAX] = std::array::from_fn(|at| self.query[at].get());
         self.find(&key[..self.layout.key])
     }
 
@@ -350,9 +354,8 @@ impl Table {
             books.counts.refused += 1;
             return 0;
         }
-        for (value, column) in self.spec.values.iter().enumerate() {
-            let number = drafted(2 * words + 1 + value) & column.mask();
-            self.set_value(entry, value as u32, number);
+        for value in 0..self.layout.touched - self.layout.found_by {
+            self.set_value(entry, value as u32, drafted(2 * words + 1 + value));
         }
         self.refresh(entry, now_ns);
         if self.spec.kind != TableKind::Exact {
@@ -498,12 +501,12 @@ impl Table {
                 books.masks.numbered(number).map_or([0; KEY_WORDS_MAX], |mask| mask.words)
             }
         };
-        let values = (0..self.spec.values.len() as u32).map(|at| self.value(entry, at));
+        let values = (0..self.spec.value_words() as u32).map(|at| self.value(entry, at));
         Row {
             key: self.spec.unpack(&key),
             mask: self.spec.unpack(&mask),
             priority: self.priority(books, entry),
-            values: values.collect(),
+            values: self.spec.join_values(values),
         }
     }
 

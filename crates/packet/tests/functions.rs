@@ -1,5 +1,9 @@
 //! Functions of programs, against the same in Rust.
 
+use tidemill_diag::FileId;
+use tidemill_packet::app::Config;
+use tidemill_packet::flow::code::lower::lower;
+use tidemill_packet::flow::parse::{Item, parse};
 use tidemill_stdx::rng::Rng;
 
 use crate::defined::run;
@@ -67,4 +71,29 @@ fn functions_compute_what_they_say() {
         let counts = both.compiled.app_stats(app).expect("it runs");
         assert!(counts.contains(&("sum".to_owned(), expected)), "{expected}: {counts:?}");
     }
+}
+
+/// The codes of the errors of a program whose functions call each other in a row: each the next one
+/// so many times.
+fn codes_of_row(functions: usize, calls: usize) -> Vec<&'static str> {
+    let mut text = "app P { ports { input in; output out; }
+        on packet(in) { mark = f0(mark); send out; }"
+        .to_owned();
+    for at in 0..functions {
+        let call = format!("f{}(x)", at + 1);
+        let sum = if at + 1 < functions { vec![call; calls].join(" + ") } else { "x".to_owned() };
+        text += &format!("fn f{at}(x: u64) -> u64 {{ return {sum}; }}\n");
+    }
+    let parsed = parse(FileId(0), &(text + "}"));
+    let [(_, Item::App(definition))] = parsed.items.as_slice() else { panic!("one definition") };
+    lower(definition, &Config::new()).1.iter().map(|one| one.code).collect()
+}
+
+#[test]
+fn functions_in_functions_have_limits() {
+    assert_eq!(codes_of_row(32, 1), [""; 0]);
+    assert_eq!(codes_of_row(33, 1), ["bad-function"]);
+    assert_eq!(codes_of_row(5000, 1).first(), Some(&"bad-function"));
+    // Two to the power of thirty calls end at the limit of steps.
+    assert_eq!(codes_of_row(30, 2), ["too-many-steps"]);
 }

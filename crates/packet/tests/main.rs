@@ -12,3 +12,4 @@ mod generate;
 mod headers;
 mod ipv6;
 mod noise;
+mod typical;

@@ -304,8 +304,16 @@ impl Parser<'_> {
         }
         self.mark('(', help)?;
         let name = self.name(what, help)?;
+        if is_expire {
+            self.mark(')', help)?;
+            return Some(On::Expire(name));
+        }
+        let mut inputs = vec![name];
+        while self.takes(&TokenKind::Mark(',')) {
+            inputs.push(self.name(what, help)?);
+        }
         self.mark(')', help)?;
-        Some(if is_expire { On::Expire(name) } else { On::Packet(name) })
+        Some(On::Packet(inputs))
     }
 
     fn port_definition(&mut self) -> Option<PortDef> {

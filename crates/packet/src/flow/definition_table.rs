@@ -38,6 +38,7 @@ impl Parser<'_> {
             size: None,
             when_full: WhenFull::Refuse,
             expire_ns: 0,
+            expire_by: None,
             report_ns: 0,
         };
         self.mark('{', HELP)?;
@@ -65,7 +66,13 @@ impl Parser<'_> {
         } else if self.word("full") {
             made.when_full = self.one_of("evict or refuse", &WhenFull::NAMES, HELP)?;
         } else if self.word("expire") {
-            made.expire_ns = self.seconds("write `expire 60;`, in seconds")?;
+            let help = "write `expire 60;`, in seconds, or `expire column;`";
+            if self.kind() == &TokenKind::Name {
+                made.expire_by = Some(self.name("a column", help)?);
+                made.expire_ns = 1_000_000_000;
+            } else {
+                made.expire_ns = self.seconds(help)?;
+            }
         } else if self.word("report") {
             made.report_ns = self.seconds("write `report 5;`, in seconds")?;
         } else {

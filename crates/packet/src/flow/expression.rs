@@ -6,6 +6,9 @@ use super::lex::TokenKind;
 use super::literal::Literal;
 use super::parse::Parser;
 
+/// How addresses are written.
+const ADDRESSES: &str = "texts are \"10.0.0.1\", \"2001:db8::1\" or \"02:00:00:00:00:01\"";
+
 /// Parts of an expression.
 const PARTS_MAX: u32 = 200;
 
@@ -114,7 +117,11 @@ impl Parser<'_> {
                 if let Some(constant) = address(text) {
                     return Some(ExprKind::Constant(constant));
                 }
-                let help = "texts are \"10.0.0.1\", \"2001:db8::1\" or \"02:00:00:00:00:01\"";
+                let help = if net(text).is_some() {
+                    "compare an address with a prefix by `in`: `ipv4.source in \"10.0.0.0/8\"`"
+                } else {
+                    ADDRESSES
+                };
                 self.expected("an address", help);
             }
             Literal::Double(_) => {

@@ -71,11 +71,21 @@ impl Body {
             || is_sign && follows_sign(was, &token.kind)
             || matches!(before.kind, TokenKind::Mark('(' | '.'))
             || matches!(token.kind, TokenKind::Mark(')' | '.' | ',' | ';' | ':'))
+            || token.kind == TokenKind::Mark('=') && is_compound(&before.kind)
             || before.kind == range
             || token.kind == range
             || opened && closes;
         if is_tight { Space::None } else { Space::Blanks(1) }
     }
+}
+
+/// Whether an operator before `=` is part of it.
+fn is_compound(operator: &TokenKind) -> bool {
+    matches!(
+        operator,
+        TokenKind::Mark('+' | '-' | '*' | '/' | '%' | '&' | '|' | '^')
+            | TokenKind::Operator("<<" | ">>")
+    )
 }
 
 /// Whether no blank separates a sign and its operand. `-` and a number would become one token.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tidemill_diag::Diagnostic;
 
 use super::ast::{Definition, KeyDef, PortDef};
-use super::lower::{KEY_TYPES, lower, words_of};
+use super::lower::{HandlerSteps, KEY_TYPES, lower, steps, words_of};
 use crate::app::{
     App, BadValue, Config, ConfigError, Count, Declaration, Declared, Default, Fault, Instance, Io,
     Key, Mac, Pacing, Port, Reconfigured, Setting, Settings, Start, Value,
@@ -160,6 +160,12 @@ pub fn declare(definition: &Definition) -> (&'static Declaration, Vec<TableSpec>
     let declaration: &'static Declaration = Box::leak(Box::new(declaration(definition)));
     all.insert(&definition.source, Known { definition, declaration });
     (declaration, tables, found)
+}
+
+/// The steps of each handler of an app type that a file defines; nothing of another one.
+pub fn steps_of(declaration: &Declaration) -> Vec<HandlerSteps> {
+    let known = known().get(declaration.source.unwrap_or_default()).copied();
+    known.map_or_else(Vec::new, |known| steps(known.definition))
 }
 
 fn check_key(key: &KeyDef, found: &mut Vec<Diagnostic>) {

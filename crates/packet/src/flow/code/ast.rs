@@ -77,8 +77,8 @@ pub struct WordDef {
 /// When a handler runs.
 #[derive(Clone, PartialEq, Debug)]
 pub enum On {
-    /// For each packet of an input.
-    Packet(Word),
+    /// For each packet of some inputs.
+    Packet(Vec<Word>),
     /// Each time this many nanoseconds have passed; the word is `tick`.
     Tick(Word, u64),
     /// When the time of an entry of a table is over.
@@ -104,6 +104,8 @@ pub struct TableDef {
     pub when_full: WhenFull,
     /// How long entries stay, in nanoseconds; 0: for ever.
     pub expire_ns: u64,
+    /// The column with this time of each entry, in seconds.
+    pub expire_by: Option<Word>,
     /// The period of reports of values, in nanoseconds; 0: never.
     pub report_ns: u64,
 }

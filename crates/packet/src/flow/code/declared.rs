@@ -2,7 +2,7 @@
 
 use tidemill_diag::meant;
 
-use super::ast::{HeaderDef, Word};
+use super::ast::{Expr, HeaderDef, Word};
 use super::headers::{Field, Header};
 use super::lower::Lower;
 use super::names::{After, Base, DeclaredHeader, Present};
@@ -82,7 +82,7 @@ impl Lower<'_> {
                 let help = "the checksum that covers a header must be known: declare two headers";
                 self.error("bad-header", parent.parent.span, message, help);
             }
-            after.push(After { parent: found, when });
+            after.push(After { parent: found, when, part_at: None });
         }
         after
     }
@@ -210,7 +210,11 @@ impl Lower<'_> {
             }
             _ => parent.covered_by,
         };
-        (self.next_of(parent), covered_by)
+        let base = match &after.part_at {
+            Some(part_at) => self.base_behind(parent, part_at),
+            None => self.next_of(parent),
+        };
+        (base, covered_by)
     }
 
     fn is_one_of(&mut self, value: Value, numbers: &[u64], missed: &mut Vec<BlockId>) {
@@ -243,15 +247,21 @@ impl Lower<'_> {
                 let Some(size) = declared.size.clone() else {
                     return present.base.plus(declared.bytes);
                 };
-                self.present.push(present);
-                let size = self.number(&size);
-                self.present.pop();
-                size
+                return self.base_behind(present, &size);
             }
             header => return present.base.plus(header.bytes()),
         };
         let base = self.value_of(present.base);
         Base::at_value(self.build.binary(Operator::AddSat, base, words))
+    }
+
+    /// The place as many bytes behind the beginning of a header as an expression about it says.
+    fn base_behind(&mut self, present: Present, bytes: &Expr) -> Base {
+        self.present.push(present);
+        let bytes = self.number(bytes);
+        self.present.pop();
+        let base = self.value_of(present.base);
+        Base::at_value(self.build.binary(Operator::AddSat, base, bytes))
     }
 
     /// A place as a number.

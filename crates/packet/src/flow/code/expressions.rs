@@ -3,14 +3,20 @@
 use tidemill_diag::{Span, meant};
 
 use super::ast::{Constant, Expr, ExprKind, Word};
-use super::functions::BUILT_IN;
+use super::functions::{ANY_NUMBER, BUILT_IN};
 use super::lower::Lower;
 use super::names::{Base, Meaning, Operand, Type};
 use crate::kernel::{Expr as Computed, Operator, Value, Width};
 
 /// The functions of the language.
-const FUNCTIONS_HELP: &str =
-    "there are byte(offset), high(address), low(address) and ipv6(high, low)";
+const FUNCTIONS_HELP: &str = "there are byte(offset), hash(x, ...), min(a, b), max(a, b), \
+    from(input), high(address), low(address) and ipv6(high, low)";
+
+/// A hash before its first word.
+const HASH_START: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// What a hash is multiplied by after each word, and at the end.
+const HASH_FACTORS: [u64; 2] = [0xFF51_AFD7_ED55_8CCD, 0xC4CE_B9FE_1A85_EC53];
 
 impl Lower<'_> {
     /// Reports an operand of another type than the wanted one.
@@ -134,14 +140,63 @@ impl Lower<'_> {
             self.error("unknown-name", name.span, message, &help);
             return self.error_operand();
         };
+        if *takes == ANY_NUMBER && !arguments.is_empty() {
+            return self.hash(arguments);
+        }
         if arguments.len() != *takes {
             return self.miscounted(name, *takes, arguments.len());
         }
         if let Some(operand) = self.wide_call(name, arguments) {
             return operand;
         }
-        let offset = self.number(&arguments[0]);
-        Operand::number(self.byte(name, offset))
+        match (text, arguments) {
+            ("min" | "max", [a, b]) => {
+                let (a, b) = (self.number(a), self.number(b));
+                let least = self.build.binary(Operator::Min, a, b);
+                if text == "min" {
+                    return Operand::number(least);
+                }
+                let sum = self.build.binary(Operator::Add, a, b);
+                Operand::number(self.build.binary(Operator::Sub, sum, least))
+            }
+            ("from", [port]) => self.from(port),
+            _ => {
+                let offset = self.number(&arguments[0]);
+                Operand::number(self.byte(name, offset))
+            }
+        }
+    }
+
+    /// `from(input)`
+    fn from(&mut self, port: &Expr) -> Operand {
+        if !self.needs_packet(port.span) {
+            return self.error_operand();
+        }
+        let ExprKind::Name(input) = &port.kind else {
+            let help = "write `from(input)`, with the name of an input";
+            self.error("no-such-port", port.span, "this is no input".to_owned(), help);
+            return self.error_operand();
+        };
+        Operand::bool(self.is_from(&Word { text: input.clone(), span: port.span }))
+    }
+
+    /// `hash(argument, ...)`: multiplications that spread bits upwards, and shifts that spread them
+    /// downwards (Appleby's finalizer of MurmurHash3).
+    fn hash(&mut self, arguments: &[Expr]) -> Operand {
+        let mut hash = self.build.constant(HASH_START);
+        for argument in arguments {
+            for word in self.expr(argument).words().collect::<Vec<_>>() {
+                hash = self.build.binary(Operator::Xor, hash, word);
+                hash = self.spread(hash, HASH_FACTORS[0]);
+            }
+        }
+        Operand::number(self.spread(hash, HASH_FACTORS[1]))
+    }
+
+    fn spread(&mut self, hash: Value, factor: u64) -> Value {
+        let product = self.with(Operator::Mul, hash, factor);
+        let upper = self.with(Operator::Shr, product, 33);
+        self.build.binary(Operator::Xor, product, upper)
     }
 
     fn byte(&mut self, name: &Word, argument: Value) -> Value {

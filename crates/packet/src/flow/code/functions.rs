@@ -9,8 +9,23 @@ use super::names::{Inlined, Meaning, Operand, Type};
 use crate::kernel::table::spec::low_bits;
 use crate::kernel::{BlockId, Builder, Operator};
 
+/// Functions that are inlined in each other at most.
+const DEPTH_MAX: usize = 32;
+
+/// The number of arguments of a function that takes one at least.
+pub(super) const ANY_NUMBER: usize = usize::MAX;
+
 /// Functions of the language, and how many arguments they take.
-pub(super) const BUILT_IN: [(&str, usize); 4] = [("byte", 1), ("high", 1), ("low", 1), ("ipv6", 2)];
+pub(super) const BUILT_IN: [(&str, usize); 8] = [
+    ("byte", 1),
+    ("high", 1),
+    ("low", 1),
+    ("ipv6", 2),
+    ("min", 2),
+    ("max", 2),
+    ("from", 1),
+    ("hash", ANY_NUMBER),
+];
 
 impl Lower<'_> {
     /// Reports names that functions cannot have.
@@ -42,6 +57,11 @@ impl Lower<'_> {
             self.error("bad-function", name.span, message, "a function is inlined: write a loop");
             return self.error_operand();
         }
+        if self.inlined.len() == DEPTH_MAX {
+            let message = format!("more than {DEPTH_MAX} functions call each other here");
+            self.error("bad-function", name.span, message, "make one of several");
+            return self.error_operand();
+        }
         if given.len() != called.parameters.len() {
             return self.miscounted(name, called.parameters.len(), given.len());
         }
@@ -60,8 +80,12 @@ impl Lower<'_> {
 
     /// A call with another number of arguments than the function takes.
     pub(super) fn miscounted(&mut self, name: &Word, takes: usize, given: usize) -> Operand {
-        let plural = if takes == 1 { "" } else { "s" };
-        let message = format!("`{}` takes {takes} argument{plural}, not {given}", name.text);
+        let wanted = match takes {
+            1 => "1 argument".to_owned(),
+            ANY_NUMBER => "1 argument at least".to_owned(),
+            takes => format!("{takes} arguments"),
+        };
+        let message = format!("`{}` takes {wanted}, not {given}", name.text);
         self.error("bad-function", name.span, message, "give one for each parameter");
         self.error_operand()
     }
@@ -148,6 +172,7 @@ impl Lower<'_> {
                 continue;
             }
             self.build = Builder::new("unused");
+            self.first_step = 0;
             self.here = BlockId::new(0);
             let mut arguments = Vec::new();
             for parameter in &function.parameters {

@@ -177,13 +177,21 @@ const IPV6: [Field; 13] = [
     whole("destination_low", 32, 8),
 ];
 
-const TCP: [Field; 9] = [
+const TCP: [Field; 17] = [
     whole("source", 0, 2),
     whole("destination", 2, 2),
     whole("sequence", 4, 4),
     whole("acknowledgment", 8, 4),
     part("header_words", (12, 1), 4, 4),
     whole("flags", 13, 1),
+    part("cwr", (13, 1), 7, 1),
+    part("ece", (13, 1), 6, 1),
+    part("urg", (13, 1), 5, 1),
+    part("ack", (13, 1), 4, 1),
+    part("psh", (13, 1), 3, 1),
+    part("rst", (13, 1), 2, 1),
+    part("syn", (13, 1), 1, 1),
+    part("fin", (13, 1), 0, 1),
     whole("window", 14, 2),
     whole("checksum", 16, 2),
     whole("urgent", 18, 2),

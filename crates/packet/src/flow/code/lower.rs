@@ -16,7 +16,7 @@ use crate::kernel::{
     BlockId, Builder, Event, Expr as Computed, Kernel, Operator, TABLE_COUNTERS, Value,
 };
 
-/// Steps that a packet meets at most, blocks included: all that there are.
+/// Steps of a handler at most, blocks included: all that there are.
 pub const STEPS_MAX: usize = 4096;
 
 /// Types of config keys, as `super::app` reads them.
@@ -55,35 +55,33 @@ pub(super) struct Lower<'d> {
     pub(super) checked_functions: Vec<usize>,
     pub(super) found: Vec<Diagnostic>,
     pub(super) is_too_long: bool,
+    /// Steps before the current handler.
+    pub(super) first_step: usize,
+    /// Steps of each handler.
+    steps: Vec<HandlerSteps>,
+}
+
+/// Steps of a handler, blocks included.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HandlerSteps {
+    /// What follows `on`.
+    pub handler: String,
+    /// All that there are, whatever way a packet takes.
+    pub steps: usize,
+}
+
+/// The steps of each handler of a definition that is right.
+pub fn steps(definition: &Definition) -> Vec<HandlerSteps> {
+    let mut lower = Lower::new(definition);
+    lower.lower(&Config::new());
+    lower.steps
 }
 
 /// The kernel of a definition; nothing, if there is an error. The config must fit its keys; a key
 /// that it does not have is 0.
 pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, Vec<Diagnostic>) {
-    let build = Builder::new(&definition.name.text);
-    let mut lower = Lower {
-        definition,
-        build,
-        here: BlockId::new(0),
-        names: Vec::new(),
-        present: Vec::new(),
-        headers: Vec::new(),
-        tables: Vec::new(),
-        meters: Vec::new(),
-        found_entries: Vec::new(),
-        expiring: None,
-        has_packet: true,
-        reasons: Vec::new(),
-        scratch: Vec::new(),
-        inlined: Vec::new(),
-        checked_functions: Vec::new(),
-        found: Vec::new(),
-        is_too_long: false,
-    };
-    lower.declare(config);
-    lower.handle();
-    lower.handle_time();
-    lower.check_functions();
+    let mut lower = Lower::new(definition);
+    lower.lower(config);
     let Lower { build, mut found, .. } = lower;
     if !found.is_empty() {
         return (None, found);
@@ -98,7 +96,45 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
     }
 }
 
+impl<'d> Lower<'d> {
+    fn new(definition: &'d Definition) -> Lower<'d> {
+        Lower {
+            definition,
+            build: Builder::new(&definition.name.text),
+            here: BlockId::new(0),
+            names: Vec::new(),
+            present: Vec::new(),
+            headers: Vec::new(),
+            tables: Vec::new(),
+            meters: Vec::new(),
+            found_entries: Vec::new(),
+            expiring: None,
+            has_packet: true,
+            reasons: Vec::new(),
+            scratch: Vec::new(),
+            inlined: Vec::new(),
+            checked_functions: Vec::new(),
+            found: Vec::new(),
+            is_too_long: false,
+            first_step: 0,
+            steps: Vec::new(),
+        }
+    }
+}
+
 impl Lower<'_> {
+    fn lower(&mut self, config: &Config) {
+        self.declare(config);
+        self.handle();
+        self.handle_time();
+        self.check_functions();
+    }
+
+    fn record_steps(&mut self, handler: String) {
+        let steps = self.build.steps() - self.first_step;
+        self.steps.push(HandlerSteps { handler, steps });
+    }
+
     pub(super) fn error(&mut self, code: &'static str, span: Span, message: String, help: &str) {
         let diagnostic = Diagnostic::error(code, span, message).help(help);
         // Loops are unrolled: errors in them are reported once.
@@ -206,18 +242,24 @@ impl Lower<'_> {
         let definition = self.definition;
         let inputs = definition.ports.iter().filter(|port| port.direction == Direction::Input);
         let inputs: Vec<&Word> = inputs.map(|port| &port.name).collect();
-        let mut ways: Vec<(&Word, &[Statement])> = Vec::new();
-        let mut are_known = true;
+        let mut ways: Vec<(&[Word], &[Statement])> = Vec::new();
+        let (mut handled, mut are_known) = (Vec::<&Word>::new(), true);
         for (on, body) in &definition.handlers {
-            let On::Packet(port) = on else { continue };
-            self.port(port, Direction::Input);
-            are_known &= inputs.iter().any(|input| input.text == port.text);
-            if ways.iter().any(|(other, _)| other.text == port.text) {
-                let message = format!("there are two handlers of packets of `{}`", port.text);
-                self.error("duplicate-name", port.span, message, "write one for each input");
-                continue;
+            let On::Packet(ports) = on else { continue };
+            let before = handled.len();
+            for port in ports {
+                self.port(port, Direction::Input);
+                are_known &= inputs.iter().any(|input| input.text == port.text);
+                if handled.iter().any(|other| other.text == port.text) {
+                    let message = format!("there are two handlers of packets of `{}`", port.text);
+                    self.error("duplicate-name", port.span, message, "write one for each input");
+                } else {
+                    handled.push(port);
+                }
             }
-            ways.push((port, body));
+            if handled.len() > before {
+                ways.push((ports, body));
+            }
         }
         if ways.is_empty() {
             let message = "the app does nothing with its packets".to_owned();
@@ -225,29 +267,41 @@ impl Lower<'_> {
             return self.error("no-handler", definition.name.span, message, help);
         }
         for input in inputs.iter().filter(|_| are_known) {
-            if ways.iter().all(|(port, _)| port.text != input.text) {
+            if handled.iter().all(|port| port.text != input.text) {
                 let message = format!("the packets of `{}` have no handler", input.text);
                 let help = format!("write `on packet({}) {{ ... }}`", input.text);
                 self.error("no-handler", input.span, message, &help);
             }
         }
-        for (at, (port, statements)) in ways.iter().enumerate() {
+        for (at, (ports, statements)) in ways.iter().enumerate() {
+            self.first_step = self.build.steps() - 1;
             let mut others = Vec::new();
             if at + 1 < ways.len() {
-                let number = inputs.iter().position(|input| input.text == port.text);
-                let input = self.build.value(Computed::Input);
-                let is_it = self.with(Operator::Eq, input, number.unwrap_or(0) as u64);
-                self.guard(is_it, &mut others);
+                let mut is_one = self.build.constant(0);
+                for port in *ports {
+                    let is_it = self.is_from(port);
+                    is_one = self.build.binary(Operator::Or, is_one, is_it);
+                }
+                self.guard(is_one, &mut others);
             }
             self.present.clear();
             if !self.statements(statements) && !self.is_too_long {
                 let message =
                     "a packet may come to the end of the handler without a verdict".to_owned();
                 let help = "end with `send port;` or `drop reason;`";
-                self.error("no-verdict", port.span, message, help);
+                self.error("no-verdict", ports[0].span, message, help);
             }
+            let names: Vec<&str> = ports.iter().map(|port| port.text.as_str()).collect();
+            self.record_steps(format!("packet({})", names.join(", ")));
             others.into_iter().for_each(|other| self.at(other));
         }
+    }
+
+    /// Whether a packet has come by an input.
+    pub(super) fn is_from(&mut self, port: &Word) -> Value {
+        let number = self.port(port, Direction::Input);
+        let input = self.build.value(Computed::Input);
+        self.with(Operator::Eq, input, number.into())
     }
 
     /// Handlers without a packet.
@@ -272,11 +326,16 @@ impl Lower<'_> {
             if !self.statements(statements) {
                 self.build.take();
             }
+            self.record_steps(match on {
+                On::Expire(table) => format!("expire({})", table.text),
+                _ => word.text.clone(),
+            });
         }
     }
 
     fn begin_handler(&mut self, event: Event) {
         self.build.handler(event);
+        self.first_step = 0;
         self.here = BlockId::new(0);
         self.present.clear();
         self.found_entries.clear();

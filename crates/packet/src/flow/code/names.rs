@@ -176,6 +176,15 @@ pub(super) struct After {
     pub parent: Header,
     /// The field that announces it, and its numbers.
     pub when: Option<(Field, Vec<u64>)>,
+    /// It is an optional part of the other header: this many bytes after the beginning of that.
+    pub part_at: Option<Expr>,
+}
+
+impl DeclaredHeader {
+    /// Whether it is an optional part of another header.
+    pub fn is_part(&self) -> bool {
+        self.after.iter().any(|after| after.part_at.is_some())
+    }
 }
 
 /// The facts at a point.

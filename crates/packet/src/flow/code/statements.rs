@@ -34,9 +34,9 @@ impl Lower<'_> {
 
     /// Whether there are too many steps to continue, which is reported once.
     pub(super) fn too_long(&mut self, span: Span) -> bool {
-        let is_too_long = self.build.steps() > STEPS_MAX;
+        let is_too_long = self.build.steps() - self.first_step > STEPS_MAX;
         if is_too_long && !std::mem::replace(&mut self.is_too_long, true) {
-            let message = format!("the program has more than {STEPS_MAX} steps");
+            let message = format!("the handler has more than {STEPS_MAX} steps");
             self.error("too-many-steps", span, message, "loops are unrolled: shorten them");
         }
         is_too_long

@@ -94,6 +94,16 @@ impl Lower<'_> {
         types: Vec<Type>,
         size: u32,
     ) -> u32 {
+        let expire_by = table.expire_by.as_ref().and_then(|column| {
+            let at = values.iter().position(|value| value.name == column.text);
+            let word = at.map(|at| words_before(&values, at));
+            if word.is_none() || types.get(key.len() + at.unwrap_or(0)) != Some(&Type::Number) {
+                let message = format!("`{}` is no value that is a number", column.text);
+                let help = "declare it behind `->`: the seconds that an entry stays";
+                self.error("bad-table", column.span, message, help);
+            }
+            word
+        });
         let spec = TableSpec {
             name: table.name.text.clone(),
             kind: table.kind,
@@ -103,6 +113,7 @@ impl Lower<'_> {
             size,
             when_full: table.when_full,
             expire_ns: table.expire_ns,
+            expire_by,
             report_ns: table.report_ns,
         };
         if let Some(message) = spec.verify() {

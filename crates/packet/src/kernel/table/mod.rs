@@ -178,6 +178,16 @@ fn look_ups_ahead(spec: &TableSpec) -> usize {
     if is_read_by_code && bytes > NEAR_BYTES { AHEAD_MAX } else { 0 }
 }
 
+/// The wheel of a table whose entries expire.
+fn wheel_of(spec: &TableSpec) -> Option<Wheel> {
+    let wheel = || match spec.expire_by {
+        // A new entry is looked at by the next tick, when its values are known.
+        Some(_) => Wheel::of_deadlines(),
+        None => Wheel::new(spec.expire_ns),
+    };
+    (spec.expire_ns > 0).then(wheel)
+}
+
 impl Table {
     /// An empty table; the declaration has been verified.
     pub fn new(spec: TableSpec, secret: Secret) -> Table {
@@ -188,7 +198,7 @@ impl Table {
             priorities: Vec::new(),
             ages: Queue::default(),
             queued_ns: Vec::new(),
-            wheel: (spec.expire_ns > 0).then(|| Wheel::new(spec.expire_ns)),
+            wheel: wheel_of(&spec),
             free: Vec::new(),
             used: 0,
             counts: TableCounts::default(),
@@ -470,7 +480,14 @@ impl Table {
     /// The next expired entry. The caller ends it with [`Table::expire`].
     pub(crate) fn expired(&self, now_ns: u64) -> Option<u32> {
         let books = &mut *self.books.borrow_mut();
-        let touched_ns = |entry| self.word(entry, self.layout.touched).get();
+        let touched_ns = |entry| {
+            let touched_ns = self.word(entry, self.layout.touched).get();
+            match self.spec.expire_by.map(|word| self.value(entry, word)) {
+                None => touched_ns,
+                Some(0) => u64::MAX,
+                Some(units) => touched_ns.saturating_add(units.saturating_mul(self.spec.expire_ns)),
+            }
+        };
         books.wheel.as_mut()?.expired(now_ns, touched_ns)
     }
 
@@ -483,7 +500,11 @@ impl Table {
 
     /// The period at which the caller has to check for expired entries.
     pub(crate) fn tick_ns(&self) -> Option<u64> {
-        (self.spec.expire_ns > 0).then(|| age::tick_ns(self.spec.expire_ns))
+        let tick_ns = match self.spec.expire_by {
+            Some(_) => age::DEADLINE_TICK_NS,
+            None => age::tick_ns(self.spec.expire_ns),
+        };
+        (self.spec.expire_ns > 0).then_some(tick_ns)
     }
 
     /// All entries, in the order in which they were inserted or refreshed by an insert.

@@ -189,6 +189,9 @@ pub struct TableSpec {
     pub when_full: WhenFull,
     /// How long an entry stays that is not refreshed, in nanoseconds; 0: for ever.
     pub expire_ns: u64,
+    /// The word of the values that has this time of each entry, in units of `expire_ns`; 0 in it:
+    /// for ever.
+    pub expire_by: Option<u32>,
     /// The period at which changed values are reported to observers, in nanoseconds; 0: never,
     /// unless requested.
     pub report_ns: u64,
@@ -301,6 +304,8 @@ impl TableSpec {
             Some(self.key_error())
         } else if self.value_words() > VALUES_MAX {
             Some(format!("`{name}` has values of more than {VALUES_MAX} words of 64 bits"))
+        } else if self.expire_by.is_some_and(|word| word as usize >= self.value_words()) {
+            Some(format!("entries of `{name}` expire by a value that there is not"))
         } else if self.size == 0 || self.size > SIZE_MAX {
             Some(format!("`{name}` has room for 1 to {SIZE_MAX} entries"))
         } else if self.writer == TableWriter::Program && self.when_full == WhenFull::Evict {
@@ -319,6 +324,9 @@ impl fmt::Display for TableSpec {
         let (kind, writer) = (self.kind.name(), self.writer.name());
         let full = self.when_full.name();
         write!(f, "{name} {kind} {writer} {size} {full} {expire_ns}")?;
+        if let Some(word) = self.expire_by {
+            write!(f, " by {word}")?;
+        }
         if *report_ns > 0 {
             write!(f, " report {report_ns}")?;
         }

@@ -20,6 +20,7 @@ fn spec(kind: TableKind, when_full: WhenFull, expire_ns: u64) -> TableSpec {
         size: 12,
         when_full,
         expire_ns,
+        expire_by: None,
         report_ns: 0,
     }
 }
@@ -377,4 +378,54 @@ fn whoever_follows_a_table_knows_what_is_there() {
             follow(kind, expire_ns, seed as u64);
         }
     }
+}
+
+#[test]
+fn entries_may_have_a_time_of_their_own() {
+    const S: u64 = 1_000_000_000;
+    let mut spec = spec(TableKind::Exact, WhenFull::Refuse, S);
+    (spec.size, spec.expire_by) = (400, Some(0));
+    let (table, mut rng) = (Table::new(spec, Secret::new(3)), Rng::new(3));
+    // By entry: its seconds, and when they are over.
+    let mut known = vec![None; 401];
+    let end = |now: u64, seconds: u64| if seconds == 0 { u64::MAX } else { now + seconds * S };
+    let mut gone = 0;
+    for step in 0..4000_u64 {
+        let now = 5 * S + step * S / 8;
+        let seconds = *rng.pick(&[0, 1, 5, 60, 600]).expect("some");
+        match rng.below(3) {
+            0 => {
+                table.set_draft(1, step);
+                table.set_draft(7, seconds);
+                let entry = table.insert(now);
+                if entry != 0 {
+                    known[entry as usize] = Some((seconds, end(now, seconds), now));
+                }
+            }
+            _ => {
+                let entry = 1 + rng.below(400) as usize;
+                if let Some((own, over, changed)) = &mut known[entry] {
+                    // A longer time, or a shorter one.
+                    if rng.below(4) == 0 {
+                        table.set_value(entry as u32, 0, seconds);
+                        *own = seconds;
+                    }
+                    table.refresh(entry as u32, now);
+                    (*over, *changed) = (end(now, *own), now);
+                }
+            }
+        }
+        while let Some(entry) = table.expired(now) {
+            let (_, over, _) = known[entry as usize].take().expect("it is there");
+            assert!(over <= now, "{step}: {over} {now}");
+            table.expire(entry);
+            gone += 1;
+        }
+        let late = |(_, over, changed): &(u64, u64, u64)| {
+            let seen = (changed + age::LOOK_NS).max(*over);
+            *over != u64::MAX && seen + 2 * age::DEADLINE_TICK_NS < now
+        };
+        assert!(known.iter().flatten().all(|entry| !late(entry)), "{step}");
+    }
+    assert!(gone > 200 && known.iter().flatten().any(|entry| entry.0 == 0), "{gone}");
 }

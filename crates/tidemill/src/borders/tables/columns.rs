@@ -239,6 +239,7 @@ mod tests {
             size: 8,
             when_full: tidemill_packet::kernel::table::spec::WhenFull::Refuse,
             expire_ns: 0,
+            expire_by: None,
             report_ns: 0,
         }
     }

@@ -175,7 +175,10 @@ impl Parser<'_> {
                 }
             }
             _ => {
-                self.expected("an expression", "a number, a name, header.field, byte(offset)");
+                self.expected(
+                    "an expression",
+                    "a number, an address, a name, header.field, function(argument)",
+                );
                 return None;
             }
         };

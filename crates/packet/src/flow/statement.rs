@@ -243,7 +243,7 @@ impl Parser<'_> {
 
     fn assignment(&mut self) -> Option<Statement> {
         let help = "statements are let, var, if, when, for, find, insert, delete, refresh, within, \
-                    count, strip, prepend, clone, send, drop and assignments";
+                    count, strip, prepend, shorten, clone, send, drop, return and assignments";
         let mut first = self.name("a statement", help)?;
         let is_raw = first.text == "raw" && self.kind() == &TokenKind::Name;
         if is_raw {

@@ -2,6 +2,10 @@
 
 use std::net::Ipv6Addr;
 
+use tidemill_diag::FileId;
+use tidemill_packet::app::Config;
+use tidemill_packet::flow::code::lower::lower;
+use tidemill_packet::flow::parse::{Item, parse};
 use tidemill_packet::kernel::table::{Change, Row};
 use tidemill_stdx::rng::Rng;
 
@@ -314,4 +318,34 @@ fn flows_and_rules_of_ipv6_have_five_columns() {
     for expected in [("denied", denied), ("again", kept.len() - rows.len())] {
         assert!(counts.contains(&(expected.0.to_owned(), expected.1 as u64)), "{counts:?}");
     }
+}
+
+#[test]
+fn kernels_with_addresses_read_as_they_print() {
+    let program = "app P(own: ipv6 = \"2001:db8::1\") {
+        ports { input in; output out; }
+        state last = \"fe80::1\";
+        table t prefix(vrf: u8, net: ipv6) -> (seconds: u8, via: ipv6) {
+            writer kernel; size 9; expire seconds; report 2;
+        }
+        on packet(in) {
+            when ipv6 {
+                last = ipv6.source;
+                insert t(1, last) prefix 9 -> (3, own);
+                find t(2, ipv6.destination) { t.via = ~t.net; }
+            }
+            send out;
+        }
+    }";
+    let parsed = parse(FileId(0), program);
+    let [(_, Item::App(definition))] = parsed.items.as_slice() else { panic!("one definition") };
+    let (kernel, found) = lower(definition, &Config::new());
+    assert_eq!(found, []);
+    let kernel = kernel.expect("it is right");
+    let printed = kernel.to_string();
+    let table = "t prefix kernel 9 refuse 1000000000 by 0 report 2000000000 \
+                 key vrf:8 net:ipv6 values seconds:8 via:ipv6";
+    assert!(printed.contains(table), "{printed}");
+    let read = tidemill_packet::kernel::parse(&printed, &|_| None).expect("it reads");
+    assert_eq!((&read, read.verify()), (&*kernel, Ok(())), "{printed}");
 }

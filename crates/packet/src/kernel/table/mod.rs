@@ -62,6 +62,9 @@ const DRAFT_WORDS_MAX: usize = 2 * KEY_WORDS_MAX + 1 + VALUES_MAX;
 /// Memory of tables that stays in the nearest caches anyhow.
 const NEAR_BYTES: usize = 256 << 10;
 
+/// Look-ups by different masks that are prepared at once.
+const MASKS_AHEAD: usize = 8;
+
 /// Look-ups that are prepared at once: the lines that they read stay in the nearest cache.
 pub(crate) const AHEAD_MAX: usize = 64;
 
@@ -278,11 +281,15 @@ impl Table {
 
     /// The entry that is found by these words.
     fn probe(&self, words: &[u64]) -> u32 {
+        self.probe_hashed(words, self.hash(words))
+    }
+
+    fn probe_hashed(&self, words: &[u64], hash: u64) -> u32 {
         let is_it = |entry| {
             let own = self.entries[entry as usize * self.layout.words..].iter();
             own.zip(words).all(|(own, word)| own.get() == *word)
         };
-        self.index.find(self.hash(words), is_it)
+        self.index.find(hash, is_it)
     }
 
     /// What entries of a mask are found by.
@@ -322,11 +329,30 @@ impl Table {
 
     /// The entry with the longest prefix of a key, of those with some masks.
     fn longest(&self, masks: &Masks, key: &[u64], is_one: impl Fn(&Mask) -> bool) -> u32 {
-        let probe = |mask: &Mask| {
-            self.probe(&self.found_by(mask.of(key), mask.number)[..self.layout.found_by])
-        };
-        let entries = masks.iter().filter(|mask| is_one(mask)).map(probe);
-        entries.into_iter().find(|&entry| entry != 0).unwrap_or(0)
+        let mut masks = masks.iter().filter(|mask| is_one(mask));
+        // Most look-ups find nothing; in a large table the memory of several is fetched at once.
+        let is_near = self.index.mask() * 8 < NEAR_BYTES;
+        let ahead = if is_near { 1 } else { MASKS_AHEAD };
+        let mut group = [([0; KEY_WORDS_MAX + 1], 0); MASKS_AHEAD];
+        loop {
+            let mut count = 0;
+            for (place, mask) in group[..ahead].iter_mut().zip(&mut masks) {
+                let words = self.found_by(mask.of(key), mask.number);
+                let hash = self.hash(&words[..self.layout.found_by]);
+                self.index.prefetch(hash);
+                *place = (words, hash);
+                count += 1;
+            }
+            for (words, hash) in &group[..count] {
+                let entry = self.probe_hashed(&words[..self.layout.found_by], *hash);
+                if entry != 0 {
+                    return entry;
+                }
+            }
+            if count < ahead {
+                return 0;
+            }
+        }
     }
 
     /// The entry of the key that code has put there.

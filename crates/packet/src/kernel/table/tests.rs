@@ -263,9 +263,16 @@ fn an_address_of_ipv6_takes_two_words() {
 
 #[test]
 fn prefixes_of_ipv6_have_any_length() {
+    // A small table is searched length by length, a large one several lengths at once.
+    for size in [200, 100_000] {
+        prefixes_of_ipv6(size);
+    }
+}
+
+fn prefixes_of_ipv6(size: u32) {
     let mut spec = spec(TableKind::Prefix, WhenFull::Refuse, 0);
     spec.key = vec![Column { name: "net".to_owned(), bits: 128, meaning: Meaning::Ipv6 }];
-    (spec.size, spec.writer) = (200, TableWriter::Program);
+    (spec.size, spec.writer) = (size, TableWriter::Program);
     let table = Table::new(spec, Secret::new(3));
     let mask = |bits: u32| !u128::MAX.checked_shr(bits).unwrap_or(0);
     let address = 0x2001_0db8_ffff_0000_1234_5678_9abc_def1_u128;

@@ -60,6 +60,7 @@ fn explain_draws_and_fmt_lays_out() {
     let drawn = text(&tidemill(&["explain", &path, "-D", "N=1"]).stdout);
     assert!(drawn.contains("breath\n\nsrc cut end\n"), "{drawn}");
     assert!(drawn.contains("sends to app cut :: Truncate"), "{drawn}");
+    assert!(!drawn.contains("steps"), "{drawn}");
     for (form, start) in [("dot", "digraph"), ("mermaid", "flowchart"), ("svg", "<svg")] {
         let drawn = text(&tidemill(&["explain", &path, "-D", "N=1", "--form", form]).stdout);
         assert!(drawn.starts_with(start) && drawn.contains("Truncate"), "{drawn}");
@@ -67,6 +68,33 @@ fn explain_draws_and_fmt_lays_out() {
     assert_eq!(tidemill(&["fmt", "--check", &path]).status.code(), Some(1));
     assert!(tidemill(&["fmt", &path]).status.success());
     assert_eq!(fs::read_to_string(&path).expect("readable"), GRAPH);
+}
+
+#[test]
+fn explain_counts_the_steps_of_handlers() {
+    let program = "app Two {
+        ports { input in; input back; output out; }
+        table t exact(a: u8) -> (n: u32) { writer kernel; size 8; expire 9; }
+        on packet(in) { for i in 0..10 { mark += byte(i); } send out; }
+        on packet(back) { drop never; }
+        on expire(t) { t.n = 1; }
+        on tick { find t(1) { refresh t; } }
+    }
+    src :: Source { packets: 3 }  two :: Two  other :: Source { packets: 1 }  end :: Sink
+    src -> two.in  other -> two.back  two -> end\n";
+    let path = file("steps.flow", program).display().to_string();
+    let drawn = text(&tidemill(&["explain", &path]).stdout);
+    let (_, steps) = drawn.split_once("steps of handlers, of 4096 at most\n\n").expect(&drawn);
+    let mut lines = steps.lines().map(|line| line.split_once(": ").unwrap_or((line, "")));
+    let mut next = |handler: &str, least: u32, most: u32| {
+        let (name, steps) = lines.next().expect("another handler");
+        assert_eq!(name, handler, "{drawn}");
+        assert!((least..=most).contains(&steps.parse().expect("a number")), "{drawn}");
+    };
+    next("Two packet(in)", 60, 200);
+    next("Two packet(back)", 1, 3);
+    next("Two expire(t)", 3, 5);
+    next("Two tick", 5, 9);
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl Endpoint {
             format!("ADDRESS=\"192.0.2.{number}\""),
             format!("HARDWARE=\"02:00:00:00:00:0{number}\""),
             format!("LAN=\"10.{number}.0.1\""),
-            format!("LAN_6=0x20010db8000{number}0000"),
+            format!("LAN_6=\"2001:db8:{number}::1\""),
             format!("LAN_HARDWARE=\"02:00:00:00:0{number}:fe\""),
         ] {
             command.args(["-D", &define]);

@@ -92,7 +92,7 @@ pub fn run_linked(program: &str, other: &str, packets: &[Vec<u8>]) -> (Both, Vec
     }
     both.compare();
     for (app, table) in
-        ["one", "two"].into_iter().flat_map(|app| ["t", "p", "q"].map(|it| (app, it)))
+        ["one", "two"].into_iter().flat_map(|app| ["t", "p", "q", "r", "y"].map(|it| (app, it)))
     {
         let rows = [&both.compiled, &both.dispatched].map(|engine| engine.table_rows(app, table));
         assert_eq!(rows[0], rows[1], "{text}");
@@ -210,7 +210,7 @@ fn a_datagram_without_checksum_keeps_none() {
 }
 
 /// Statements that fit anywhere, some with a place for others.
-const STATEMENTS: [&str; 34] = [
+const STATEMENTS: [&str; 45] = [
     "s = s + length * 3 ^ byte(s & 63);",
     "count c by s & 15;",
     "mark = s;",
@@ -240,6 +240,17 @@ const STATEMENTS: [&str; 34] = [
     "when vxlan { vxlan.flags = s; strip vxlan; @ }",
     "when own { own.b = s >> 2; own.c = own.c + own.a; strip own; @ } else { @ }",
     "when icmp6 { icmp6.id = s; @ }",
+    "s = s + mixed(s, s > byte(7));",
+    "if is_net(ipv6(s, mixed(length, true)), s) { @ } else { s = s >> 1; }",
+    "a = a << (s & 127) ^ ipv6(s, s >> 9);",
+    "if (a > \"4000::\") == (s % 3 == 0) { s = s ^ high(a) + low(~a); @ } else { a = a - s; }",
+    "when ipv6 { ipv6.source = ipv6.destination + s; a = ipv6.source >> (s & 63); @ }",
+    "when ipv6 { if ipv6.source in \"8000::/2\" { raw ipv6.destination = a; } @ }",
+    "find r(s & 1, a) { s = s + r.n; r.via = r.via ^ a | r.a; @ } else { s = s ^ 1; }",
+    "insert r(s & 1, a) prefix s % 133 -> (s, a & \"::ffff:ffff:0:0\");",
+    "insert y(a, s) mask (\"f::f\", s & 1) priority s & 1 -> (a) else { count c; @ }",
+    "find y(a, s) { delete y; } else { s = s + 1; }",
+    "find y(a, s) { a = y.to ^ y.a; s = s + low(y.to); @ } else { @ }",
     "within few { @ } else { s = s + 5; @ }",
     "within bytes_ { s = s ^ 3; } else { drop slow; }",
     "within few by s & 1 { count c; }",
@@ -279,7 +290,7 @@ fn generated_programs_agree_interpreted_and_compiled() {
         let program = format!(
             "app P(burst: u16 = 200) {{
             ports {{ input in; input back optional; output out; output other; }}
-            state s = 1; counter c;
+            state s = 1; counter c; state a = \"2001:db8::1\";
             header own after udp {{ a: 3; b: 40; c: 13; size 7 + own.a; }}
             meter few packets {{ rate 30; burst 2; }}
             meter bytes_ bytes {{ rate 5000; burst burst; }}
@@ -288,6 +299,19 @@ fn generated_programs_agree_interpreted_and_compiled() {
             }}
             table p prefix(a: u32) -> (n: u16) {{ writer kernel; size {size_p}; full evict; }}
             table q ternary(a: bool, b: u64) -> (n: u64) {{ writer kernel; size 7; expire 0.1; }}
+            table r prefix(v: u8, a: ipv6) -> (n: u16, via: ipv6) {{
+                writer kernel; size {size_p}; full evict;
+            }}
+            table y ternary(a: ipv6, b: u8) -> (to: ipv6) {{ writer kernel; size 7; full evict; }}
+            fn mixed(x: u16, y: bool) -> u32 {{
+                var r = x * 7;
+                if y {{ r = r + burst; if x % 3 == 0 {{ return r; }} }}
+                for i in 0..3 {{ r = r ^ i << x; if r % 7 == i {{ return r + i; }} }}
+                return r << 3;
+            }}
+            fn is_net(x: ipv6, n: u8) -> bool {{
+                return x << n > \"7000::\" || mixed(n, false) == 0;
+            }}
             on expire(t) {{ s = s ^ t.n + t.b; find p(s) {{ count c by p.n; }} }}
             on tick(0.02) {{ s = s + 3; find q(s % 2 == 0, s) {{ delete q; }} }}
             on packet(back) {{ s = s + 9; mark = s; {back} send out; }}
@@ -358,7 +382,7 @@ fn programs_of_the_book() -> Vec<Definition> {
             found.push(*definition);
         }
     }
-    assert_eq!(found.len(), 14);
+    assert_eq!(found.len(), 15);
     found
 }
 
@@ -571,9 +595,9 @@ fn a_program_changes_its_tables_as_a_whole_or_not_at_all() {
     let graph = format!("{definition} mute :: Mute  it :: P  end :: Keep  mute -> it -> end");
     let mut both = Both::new();
     both.configure(&graph_of(&graph));
-    let row = |net: u64, bits: u32, mark: u64| Row {
+    let row = |net: u128, bits: u32, mark: u128| Row {
         key: vec![net << (32 - bits)],
-        mask: vec![(u64::from(u32::MAX) << (32 - bits)) & 0xFFFF_FFFF],
+        mask: vec![(u128::from(u32::MAX) << (32 - bits)) & 0xFFFF_FFFF],
         priority: 0,
         values: vec![mark],
     };

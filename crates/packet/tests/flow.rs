@@ -10,7 +10,7 @@ use tidemill_support::cases::{self, Case, Unpacked};
 use tidemill_support::golden;
 
 /// The corpus, and the number of its cases.
-const CORPUS: (&str, usize) = ("tests/flow", 37);
+const CORPUS: (&str, usize) = ("tests/flow", 44);
 
 fn programs() -> Vec<Case> {
     let files = cases::folder(CORPUS.0, CORPUS.1).into_iter();
@@ -48,6 +48,7 @@ fn each_code_is_shown_by_a_file() {
     let codes = [
         "bad-config",
         "bad-escape",
+        "bad-function",
         "bad-header",
         "bad-meter",
         "bad-number",

@@ -24,6 +24,9 @@ use tidemill_packet::app::{Catalogue, Declared};
 use tidemill_packet::engine::Engine;
 use tidemill_packet::graph::Graph;
 
+pub use tidemill_packet::flow::code::app::steps_of;
+pub use tidemill_packet::flow::code::lower::{HandlerSteps, STEPS_MAX};
+
 use crate::error::Error;
 
 /// All app types.

@@ -106,8 +106,8 @@ fn graph(text: &str) -> Result<Graph, String> {
 
 /// The routes of `fill_routes` of the program in C.
 fn routes() -> Vec<Change> {
-    let route = |net: u64, bits: u32, hop: u64| {
-        let mask = vec![u64::from(u32::MAX << (32 - bits))];
+    let route = |net: u128, bits: u32, hop: u128| {
+        let mask = vec![u128::from(u32::MAX << (32 - bits))];
         let values = vec![0x0200_0000_0000 | hop];
         Change::Insert(Row { key: vec![net], mask, priority: 0, values })
     };

@@ -10,13 +10,28 @@ use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// Prints the parsed graph, and the order of a breath.
+/// Prints the parsed graph, the order of a breath, and the steps of apps that the graph defines.
 pub fn explain(program: &Program, out: &mut Out) {
     let Some(packets) = &program.packets else { return };
     out.write(&format!("plan\n\n{packets}\n"));
     let order = packets.order();
     let names: Vec<&str> = order.iter().map(|&app| packets.apps[app].name.as_str()).collect();
     out.write(&format!("breath\n\n{}\n\n", names.join(" ")));
+    let mut kinds: Vec<_> = packets.apps.iter().map(|app| app.kind).collect();
+    kinds.retain(|kind| kind.source.is_some());
+    kinds.sort_by_key(|kind| kind.name);
+    kinds.dedup_by_key(|kind| kind.name);
+    if !kinds.is_empty() {
+        out.write(&format!("steps of handlers, of {} at most\n\n", packets::STEPS_MAX));
+    }
+    for kind in &kinds {
+        for packets::HandlerSteps { handler, steps } in packets::steps_of(kind) {
+            out.write(&format!("{} {handler}: {steps}\n", kind.name));
+        }
+    }
+    if !kinds.is_empty() {
+        out.write("\n");
+    }
 }
 
 /// Lists the machine code.

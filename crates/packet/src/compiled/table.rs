@@ -150,21 +150,20 @@ impl Writer<'_, '_, '_> {
         self.body.store_aligned(value, entry, (word * 8) as i32);
     }
 
-    /// A value of an entry.
+    /// A word of the values of an entry.
     pub(super) fn get_value(&mut self, at: usize, table: u32, entry: Value, value: u32) -> Value {
         let layout = EntryLayout::of(self.table(at, table).0);
         self.entry_word(at, table, entry, layout.found_by + value as usize)
     }
 
-    /// Changes a value of an entry: the bits that the column has.
+    /// Changes a word of the values of an entry: the bits that the column has.
     pub(super) fn put(&mut self, at: usize, table: u32, entry: Value, value: u32, new: Value) {
-        let (spec, _) = self.table(at, table);
-        let column = &spec.values[value as usize];
-        let new = match column.bits {
-            64 => new,
-            _ => self.body.ins().band_imm_u(new, column.mask().cast_signed()),
+        let layout = EntryLayout::of(self.table(at, table).0);
+        let new = match layout.value_masks[value as usize] {
+            u64::MAX => new,
+            mask => self.body.ins().band_imm_u(new, mask.cast_signed()),
         };
-        let word = EntryLayout::of(spec).found_by + value as usize;
+        let word = layout.found_by + value as usize;
         self.store_entry(at, table, entry, word, new);
     }
 

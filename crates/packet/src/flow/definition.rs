@@ -1,9 +1,12 @@
 //! Definitions of apps: from tokens to a tree. After an error parsing continues at the next
 //! statement.
 
+use super::code::address::address;
 use super::code::ast::{
-    AfterDef, Definition, HeaderDef, KeyDef, MeterDef, MeterUnit, On, PortDef, Word, WordDef,
+    AfterDef, Constant, Definition, HeaderDef, KeyDef, MeterDef, MeterUnit, On, PortDef, Word,
+    WordDef,
 };
+use super::definition_table::TYPES_HELP;
 use super::lex::TokenKind;
 use super::literal::Literal;
 use super::parse::Parser;
@@ -28,6 +31,7 @@ impl Parser<'_> {
             headers: Vec::new(),
             tables: Vec::new(),
             meters: Vec::new(),
+            functions: Vec::new(),
             handlers: Vec::new(),
             source: String::new(),
             parameters: Vec::new(),
@@ -100,7 +104,7 @@ impl Parser<'_> {
     fn key_definition(&mut self) -> Option<KeyDef> {
         let name = self.name("a key", "write `key: type` or `key: type = default`")?;
         self.mark(':', "write `key: type`")?;
-        let kind = self.name("a type", "there are u8, u16, u32, u64, bool, ipv4 and mac")?;
+        let kind = self.name("a type", TYPES_HELP)?;
         let mut default = None;
         if self.takes(&TokenKind::Mark('=')) {
             default = self.key_default();
@@ -158,13 +162,13 @@ impl Parser<'_> {
             let name = self.name("a name", "write `state name = 0;`")?;
             let initial = self.initial();
             // The name is declared, whether its value is valid or not.
-            let known = initial.unwrap_or(0);
+            let known = initial.unwrap_or(Constant::Number(0));
             made.words.push(WordDef { name, is_counter: false, initial: known });
             initial?;
             self.semicolon()?;
         } else if self.word("counter") {
             let name = self.name("a name", "write `counter name;`")?;
-            made.words.push(WordDef { name, is_counter: true, initial: 0 });
+            made.words.push(WordDef { name, is_counter: true, initial: Constant::Number(0) });
             self.semicolon()?;
         } else if self.word("on") {
             let on = self.on()?;
@@ -176,8 +180,11 @@ impl Parser<'_> {
             made.meters.push(self.meter_definition()?);
         } else if self.word("table") {
             made.tables.push(self.table_definition()?);
+        } else if self.word("fn") {
+            made.functions.push(self.function_definition()?);
         } else {
-            let help = "an app has ports, state, counters, headers, meters, tables and handlers";
+            let help = "an app has ports, state, counters, headers, meters, tables, functions and \
+                        handlers";
             self.expected("a part of an app", help);
             return None;
         }
@@ -185,9 +192,21 @@ impl Parser<'_> {
     }
 
     /// After the name of a state word.
-    fn initial(&mut self) -> Option<u64> {
+    fn initial(&mut self) -> Option<Constant> {
         self.mark('=', "write `state name = 0;`")?;
-        self.number("a number", "state begins with a number")
+        let constant = match self.literal() {
+            Some(Literal::Integer(number)) if number >= 0 => Some(Constant::Number(number as u64)),
+            Some(Literal::Bool(truth)) => Some(Constant::Bool(truth)),
+            Some(Literal::Text(text)) => address(&text),
+            _ => None,
+        };
+        match constant {
+            Some(_) => self.advance(),
+            None => {
+                self.expected("a constant", "state begins with a number, an address or `true`");
+            }
+        }
+        constant
     }
 
     /// After `header`.
@@ -285,8 +304,16 @@ impl Parser<'_> {
         }
         self.mark('(', help)?;
         let name = self.name(what, help)?;
+        if is_expire {
+            self.mark(')', help)?;
+            return Some(On::Expire(name));
+        }
+        let mut inputs = vec![name];
+        while self.takes(&TokenKind::Mark(',')) {
+            inputs.push(self.name(what, help)?);
+        }
         self.mark(')', help)?;
-        Some(if is_expire { On::Expire(name) } else { On::Packet(name) })
+        Some(On::Packet(inputs))
     }
 
     fn port_definition(&mut self) -> Option<PortDef> {

@@ -10,6 +10,9 @@ use crate::kernel::table::spec::{TableKind, TableWriter, WhenFull};
 const HELP: &str =
     "write `table name exact(key: type) -> (value: type) { writer kernel; size 1024; }`";
 
+/// The types that there are.
+pub(super) const TYPES_HELP: &str = "there are u8, u16, u32, u64, bool, ipv4, ipv6 and mac";
+
 /// Columns of a list at most; tables have fewer.
 const COLUMNS_MAX: usize = 64;
 
@@ -24,8 +27,8 @@ impl Parser<'_> {
         if self.kind() != &TokenKind::Mark('(') {
             kind = self.one_of("exact, prefix or ternary", &TableKind::NAMES, HELP)?;
         }
-        let key = self.columns()?;
-        let values = if self.takes(&TokenKind::Arrow) { self.columns()? } else { Vec::new() };
+        let key = self.columns(HELP)?;
+        let values = if self.takes(&TokenKind::Arrow) { self.columns(HELP)? } else { Vec::new() };
         let mut made = TableDef {
             name,
             kind,
@@ -35,6 +38,7 @@ impl Parser<'_> {
             size: None,
             when_full: WhenFull::Refuse,
             expire_ns: 0,
+            expire_by: None,
             report_ns: 0,
         };
         self.mark('{', HELP)?;
@@ -62,7 +66,13 @@ impl Parser<'_> {
         } else if self.word("full") {
             made.when_full = self.one_of("evict or refuse", &WhenFull::NAMES, HELP)?;
         } else if self.word("expire") {
-            made.expire_ns = self.seconds("write `expire 60;`, in seconds")?;
+            let help = "write `expire 60;`, in seconds, or `expire column;`";
+            if self.kind() == &TokenKind::Name {
+                made.expire_by = Some(self.name("a column", help)?);
+                made.expire_ns = 1_000_000_000;
+            } else {
+                made.expire_ns = self.seconds(help)?;
+            }
         } else if self.word("report") {
             made.report_ns = self.seconds("write `report 5;`, in seconds")?;
         } else {
@@ -92,13 +102,13 @@ impl Parser<'_> {
         }
     }
 
-    fn columns(&mut self) -> Option<Vec<ColumnDef>> {
-        self.mark('(', HELP)?;
+    pub(super) fn columns(&mut self, help: &str) -> Option<Vec<ColumnDef>> {
+        self.mark('(', help)?;
         let mut columns = Vec::new();
         while !self.takes(&TokenKind::Mark(')')) {
-            let name = self.name("a column", HELP)?;
-            self.mark(':', "write `column: type`")?;
-            let kind = self.name("a type", "there are u8, u16, u32, u64, bool, ipv4 and mac")?;
+            let name = self.name("a name", help)?;
+            self.mark(':', "write `name: type`")?;
+            let kind = self.name("a type", TYPES_HELP)?;
             columns.push(ColumnDef { name, kind });
             self.comma(columns.len())?;
         }
@@ -132,7 +142,7 @@ impl Parser<'_> {
     }
 
     /// `(value, ...)`
-    fn list_of_exprs(&mut self, help: &str) -> Option<Vec<Expr>> {
+    pub(super) fn list_of_exprs(&mut self, help: &str) -> Option<Vec<Expr>> {
         self.mark('(', help)?;
         let mut all = Vec::new();
         while !self.takes(&TokenKind::Mark(')')) {

@@ -44,7 +44,7 @@ impl Body {
             self.is_sign = match before.kind {
                 TokenKind::Operator(_) => true,
                 TokenKind::Mark(mark) => mark != ')',
-                TokenKind::Name => matches!(was, "if" | "by"),
+                TokenKind::Name => matches!(was, "if" | "by" | "return"),
                 _ => false,
             };
         }
@@ -65,17 +65,27 @@ impl Body {
         }
         let calls = token.kind == TokenKind::Mark('(')
             && before.kind == TokenKind::Name
-            && !matches!(was, "if" | "mask");
+            && !matches!(was, "if" | "mask" | "return");
         let range = TokenKind::Operator("..");
         let is_tight = calls
             || is_sign && follows_sign(was, &token.kind)
             || matches!(before.kind, TokenKind::Mark('(' | '.'))
             || matches!(token.kind, TokenKind::Mark(')' | '.' | ',' | ';' | ':'))
+            || token.kind == TokenKind::Mark('=') && is_compound(&before.kind)
             || before.kind == range
             || token.kind == range
             || opened && closes;
         if is_tight { Space::None } else { Space::Blanks(1) }
     }
+}
+
+/// Whether an operator before `=` is part of it.
+fn is_compound(operator: &TokenKind) -> bool {
+    matches!(
+        operator,
+        TokenKind::Mark('+' | '-' | '*' | '/' | '%' | '&' | '|' | '^')
+            | TokenKind::Operator("<<" | ">>")
+    )
 }
 
 /// Whether no blank separates a sign and its operand. `-` and a number would become one token.

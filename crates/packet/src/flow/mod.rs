@@ -29,6 +29,7 @@
 
 pub mod code;
 mod definition;
+mod definition_function;
 mod definition_table;
 mod expression;
 pub mod fmt;

@@ -132,6 +132,10 @@ impl Parser<'_> {
                 self.advance();
                 Statement::Send(self.name("an output", "write `send port;`")?)
             }
+            "return" => {
+                let word = self.name("`return`", "")?;
+                Statement::Return(word, self.expr()?)
+            }
             "drop" => {
                 self.advance();
                 Statement::Drop(self.name("a reason", "write `drop reason;`")?)
@@ -224,9 +228,22 @@ impl Parser<'_> {
         Some(vec![next?])
     }
 
+    /// The operator of `+=` and the like, up to its `=`.
+    fn compound(&mut self) -> Option<&'static str> {
+        const OPERATORS: [&str; 10] = ["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"];
+        let (this, next) = (self.token(), self.tokens.get(self.at + 1)?);
+        let is_joined = next.kind == TokenKind::Mark('=') && this.end == next.start;
+        let operator = OPERATORS.into_iter().find(|operator| *operator == self.source())?;
+        if !is_joined {
+            return None;
+        }
+        self.advance();
+        Some(operator)
+    }
+
     fn assignment(&mut self) -> Option<Statement> {
         let help = "statements are let, var, if, when, for, find, insert, delete, refresh, within, \
-                    count, strip, prepend, clone, send, drop and assignments";
+                    count, strip, prepend, shorten, clone, send, drop, return and assignments";
         let mut first = self.name("a statement", help)?;
         let is_raw = first.text == "raw" && self.kind() == &TokenKind::Name;
         if is_raw {
@@ -237,11 +254,23 @@ impl Parser<'_> {
         } else {
             None
         };
+        let operator = self.compound();
         if !self.takes(&TokenKind::Mark('=')) {
             self.expected("`=`", help);
             return None;
         }
-        let value = self.expr()?;
+        let mut value = self.expr()?;
+        if let Some(operator) = operator {
+            let kind = match &field {
+                Some(field) => ExprKind::Field(first.clone(), field.clone()),
+                None => ExprKind::Name(first.text.clone()),
+            };
+            let end = field.as_ref().map_or(first.span, |field| field.span);
+            let old = Expr { kind, span: first.span.to(end) };
+            let span = old.span.to(value.span);
+            let kind = ExprKind::Binary(operator, Box::new(old), Box::new(value));
+            value = Expr { kind, span };
+        }
         match field {
             Some(field) => Some(Statement::Assign { is_raw, header: first, field, value }),
             None if is_raw => {

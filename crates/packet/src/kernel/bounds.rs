@@ -68,7 +68,7 @@ impl Bounds {
             Expr::Linked(_) => 1,
             Expr::Word(word) => self.words[word as usize],
             Expr::Input | Expr::Find(..) | Expr::Insert(_) | Expr::Entry(_) => u32::MAX.into(),
-            Expr::Get(table, _, at) => kernel.tables[table as usize].values[at as usize].mask(),
+            Expr::Get(table, _, at) => kernel.tables[table as usize].value_masks()[at as usize],
             Expr::Binary(operator, a, b) => self.binary(operator, a, b),
             Expr::WireLength | Expr::Now | Expr::Mark | Expr::EntryKey(..) => u64::MAX,
         }

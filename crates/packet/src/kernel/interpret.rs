@@ -161,9 +161,7 @@ impl Environment<'_> {
             }
             Step::SetWord(word, value) => self.words[word as usize].set(self.get(value)),
             Step::Put(table, entry, at, value) => {
-                let table = &self.tables[table as usize];
-                let column = &table.spec().values[at as usize];
-                table.set_value(self.entry(entry), at, self.get(value) & column.mask());
+                self.tables[table as usize].set_value(self.entry(entry), at, self.get(value));
             }
             Step::Refresh(table, entry) => {
                 self.tables[table as usize].refresh(self.entry(entry), self.io.now_ns());

@@ -29,7 +29,7 @@
 //!     v1 = find 0 v0                 the entry with this key, or 0
 //!     if v1 b1 b2
 //!   b1:
-//!     v2 = get 0 v1 0                its first value
+//!     v2 = get 0 v1 0                the first word of its values
 //!     put 0 v1 0 v2                  changes it
 //!     refresh 0 v1                   its age begins anew
 //!     delete 0 v1
@@ -297,7 +297,7 @@ pub enum Expr {
     Entry(u32),
     /// A word of the key of an entry.
     EntryKey(u32, Value, u32),
-    /// A value of an entry.
+    /// A word of the values of an entry.
     Get(u32, Value, u32),
 }
 
@@ -348,7 +348,7 @@ pub enum Step {
     Truncate(Value),
     /// The same, but the packet is no longer on the wire either.
     Shorten(Value),
-    /// Changes a value of an entry of a table.
+    /// Changes a word of the values of an entry of a table.
     Put(u32, Value, u32, Value),
     /// The age of an entry begins anew.
     Refresh(u32, Value),

@@ -244,6 +244,7 @@ fn table(words: &mut IrReader<'_>) -> Read<TableSpec> {
     let size = words.number()?;
     let when_full = words.named("evict or refuse", &WhenFull::NAMES)?;
     let expire_ns = words.number()?;
+    let expire_by = if words.eat("by") { Some(words.number()?) } else { None };
     let mut report_ns = 0;
     if words.peek() == "report" {
         words.word();
@@ -259,7 +260,18 @@ fn table(words: &mut IrReader<'_>) -> Read<TableSpec> {
     while !words.peek().is_empty() {
         values.push(column(words)?);
     }
-    Ok(TableSpec { name, kind, key, values, writer, size, when_full, expire_ns, report_ns })
+    Ok(TableSpec {
+        name,
+        kind,
+        key,
+        values,
+        writer,
+        size,
+        when_full,
+        expire_ns,
+        expire_by,
+        report_ns,
+    })
 }
 
 fn column(words: &mut IrReader<'_>) -> Read<Column> {

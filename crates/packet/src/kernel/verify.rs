@@ -92,7 +92,7 @@ impl Kernel {
                 "its key has no such word"
             }
             Step::Let(_, Expr::Get(_, _, at)) | Step::Put(_, _, at, _)
-                if at as usize >= table.values.len() =>
+                if at as usize >= table.value_words() =>
             {
                 "it has no such value"
             }

@@ -418,3 +418,54 @@ fn tables_that_programs_write_report_nothing() {
         found(&program)
     );
 }
+
+/// Rules write the routes of IPv6, and read which flows there are.
+#[test]
+fn addresses_of_ipv6_are_their_bytes() {
+    let graph = "
+        app Router {
+            ports { input in; output out; }
+            table routes prefix(net: ipv6) -> (via: ipv6) { writer program; size 16; }
+            table rules ternary(source: ipv6) -> (is_on: bool) { writer program; size 16; }
+            table seen exact(source: ipv6, destination: ipv6, port: u16) -> (via: ipv6) {
+                writer kernel; size 64;
+            }
+            on packet(in) {
+                when ipv6 {
+                    find rules(ipv6.source) { if !rules.is_on { drop denied; } }
+                    find routes(ipv6.destination) {
+                        var port = 0;
+                        when udp { port = udp.destination; }
+                        insert seen(ipv6.source, ipv6.destination, port) -> (routes.via);
+                        send out;
+                    }
+                }
+                drop no_route;
+            }
+        }
+        router :: Router
+        out :: Sink
+        src -> router -> out";
+    let frames = [("1", "7", 53), ("1", "8", 54), ("f1", "8", 55)].map(|(source, net, port)| {
+        format!(
+            "\"hex 02000000000902000000000186dd6000000000081140\
+             20010db80000000000000000000000{source:0>2}20010db8000{net}00000000000000000007\
+             0001{port:04x}00080000\""
+        )
+    });
+    let graph = format!("src :: Generator {{ frames: [{}], rate: 3 }} {graph}", frames.join(", "));
+    let rules = "
+        materialize(flow_seen, infinity, infinity, keys(1,2,3,4)).
+        router::routes(NODE, f_ip(\"2001:db8::\"), 32, f_ip(\"fe80::1\")).
+        router::routes(NODE, f_ip(\"2001:db8:7::7\"), 128, f_ip(\"fe80::2\")).
+        router::rules(NODE, f_ip(\"::f0\"), f_ip(\"::f0\"), 1, false).
+        r1 flow_seen(@N, f_addrText(Source), f_addrText(Via), Port) :-
+            router::seen(@N, Source, _, Port, Via).
+        watchmod(flow_seen, \"i\").";
+    let (text, notes, report) = sim(rules, &graph, "at 3 end");
+    assert_eq!(notes, "");
+    for seen in ["\"fe80::2\", 53)", "\"fe80::1\", 54)"] {
+        assert!(text.contains(&format!("flow_seen(\"n0:1\", \"2001:db8::1\", {seen}")), "{text}");
+    }
+    assert_eq!(count(&report, "router", "drop_denied"), 1, "{text}");
+}

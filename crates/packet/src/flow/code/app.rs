@@ -1,14 +1,14 @@
 //! A definition as an app type.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tidemill_diag::Diagnostic;
 
 use super::ast::{Definition, KeyDef, PortDef};
-use super::lower::{KEY_TYPES, lower, number_of};
+use super::lower::{HandlerSteps, KEY_TYPES, lower, steps, words_of};
 use crate::app::{
     App, BadValue, Config, ConfigError, Count, Declaration, Declared, Default, Fault, Instance, Io,
     Key, Mac, Pacing, Port, Reconfigured, Setting, Settings, Start, Value,
@@ -85,7 +85,9 @@ impl App for Defined {
     fn reconfigure(&mut self, Given(config): Given) -> Reconfigured {
         for key in &self.definition.keys {
             let given = config.get(&key.name.text).or(key.default.as_ref());
-            self.running.set_word(&key.name.text, given.map_or(0, number_of));
+            for (name, number) in words_of(key, given) {
+                self.running.set_word(&name, number);
+            }
         }
         Reconfigured::Kept
     }
@@ -119,6 +121,7 @@ fn type_of(name: &str) -> Option<Read> {
         "u64" => reads::<u64>(),
         "bool" => reads::<bool>(),
         "ipv4" => reads::<Ipv4Addr>(),
+        "ipv6" => reads::<Ipv6Addr>(),
         "mac" => reads::<Mac>(),
         _ => return None,
     })
@@ -157,6 +160,12 @@ pub fn declare(definition: &Definition) -> (&'static Declaration, Vec<TableSpec>
     let declaration: &'static Declaration = Box::leak(Box::new(declaration(definition)));
     all.insert(&definition.source, Known { definition, declaration });
     (declaration, tables, found)
+}
+
+/// The steps of each handler of an app type that a file defines; nothing of another one.
+pub fn steps_of(declaration: &Declaration) -> Vec<HandlerSteps> {
+    let known = known().get(declaration.source.unwrap_or_default()).copied();
+    known.map_or_else(Vec::new, |known| steps(known.definition))
 }
 
 fn check_key(key: &KeyDef, found: &mut Vec<Diagnostic>) {

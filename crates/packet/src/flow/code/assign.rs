@@ -2,7 +2,7 @@
 
 use super::headers::{Field, Header};
 use super::lower::Lower;
-use super::names::{Base, Present};
+use super::names::{Base, Operand, Present};
 use crate::kernel::table::spec::low_bits;
 use crate::kernel::{BlockId, Operator, Value, Width};
 
@@ -50,6 +50,22 @@ impl Lower<'_> {
             value = self.with(Operator::And, value, low_bits(field.bits));
         }
         value
+    }
+
+    /// The number of a field, or the address in it.
+    pub(super) fn read_field(&mut self, base: Base, field: &Field) -> Operand {
+        let halves: Vec<Value> = field.halves().map(|half| self.field(base, &half)).collect();
+        match halves[..] {
+            [high, low] => Operand::ipv6([high, low]),
+            _ => Operand::number(halves[0]),
+        }
+    }
+
+    /// Changes a field to an operand of its type.
+    pub(super) fn write_field(&mut self, at: Present, field: &Field, to: Operand, is_raw: bool) {
+        for (half, value) in field.halves().zip(to.words()) {
+            self.assign(at, &half, value, is_raw);
+        }
     }
 
     /// Changes a field: its low bits, and what sums cover it unless it is raw.

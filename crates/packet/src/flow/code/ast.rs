@@ -31,6 +31,8 @@ pub struct Definition {
     pub tables: Vec<TableDef>,
     /// Its meters.
     pub meters: Vec<MeterDef>,
+    /// Its functions.
+    pub functions: Vec<FunctionDef>,
     /// Its handlers, by event.
     pub handlers: Vec<(On, Vec<Statement>)>,
     /// All of it, as it is written, but with the values of parameters for their names.
@@ -69,14 +71,14 @@ pub struct WordDef {
     /// It is reported.
     pub is_counter: bool,
     /// Its initial value.
-    pub initial: u64,
+    pub initial: Constant,
 }
 
 /// When a handler runs.
 #[derive(Clone, PartialEq, Debug)]
 pub enum On {
-    /// For each packet of an input.
-    Packet(Word),
+    /// For each packet of some inputs.
+    Packet(Vec<Word>),
     /// Each time this many nanoseconds have passed; the word is `tick`.
     Tick(Word, u64),
     /// When the time of an entry of a table is over.
@@ -102,6 +104,8 @@ pub struct TableDef {
     pub when_full: WhenFull,
     /// How long entries stay, in nanoseconds; 0: for ever.
     pub expire_ns: u64,
+    /// The column with this time of each entry, in seconds.
+    pub expire_by: Option<Word>,
     /// The period of reports of values, in nanoseconds; 0: never.
     pub report_ns: u64,
 }
@@ -156,7 +160,20 @@ impl MeterUnit {
         [(MeterUnit::Packets, "packets"), (MeterUnit::Bytes, "bytes")];
 }
 
-/// `name: type` of a table.
+/// `fn name(parameter: type) -> type { ... }`
+#[derive(Clone, PartialEq, Debug)]
+pub struct FunctionDef {
+    /// Its name.
+    pub name: Word,
+    /// Its parameters.
+    pub parameters: Vec<ColumnDef>,
+    /// The type of its result.
+    pub result: Word,
+    /// What it does.
+    pub body: Vec<Statement>,
+}
+
+/// `name: type` of a table, or of a function.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ColumnDef {
     /// Its name.
@@ -234,6 +251,8 @@ pub enum Statement {
     Send(Word),
     /// `drop reason;`
     Drop(Word),
+    /// `return value;`, with the keyword.
+    Return(Word, Expr),
 }
 
 /// An expression and its span.
@@ -248,20 +267,42 @@ pub struct Expr {
 /// What an expression is.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ExprKind {
-    /// A number.
-    Number(u64),
-    /// `true` or `false`.
-    Bool(bool),
+    /// A constant.
+    Constant(Constant),
     /// A name.
     Name(String),
     /// `header.field`.
     Field(Word, Word),
-    /// `name(argument)`.
-    Call(Word, Box<Expr>),
+    /// `name(argument, ...)`.
+    Call(Word, Vec<Expr>),
     /// `!`, `-` or `~`.
     Unary(char, Box<Expr>),
     /// Of two.
     Binary(&'static str, Box<Expr>, Box<Expr>),
+    /// `address in "net/length"`.
+    In(Box<Expr>, Net),
     /// An invalid expression, whose error has been reported.
     Error,
+}
+
+/// A constant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Constant {
+    /// A number.
+    Number(u64),
+    /// `true` or `false`.
+    Bool(bool),
+    /// An address of IPv6.
+    Ipv6(u128),
+}
+
+/// A prefix of addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Net {
+    /// Its address.
+    pub net: u128,
+    /// The bits of an address that count.
+    pub mask: u128,
+    /// Its addresses are of IPv6, not of IPv4.
+    pub is_ipv6: bool,
 }

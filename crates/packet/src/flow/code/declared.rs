@@ -2,10 +2,10 @@
 
 use tidemill_diag::meant;
 
-use super::ast::{HeaderDef, Word};
+use super::ast::{Expr, HeaderDef, Word};
 use super::headers::{Field, Header};
 use super::lower::Lower;
-use super::names::{After, Base, DeclaredHeader, Present, Type};
+use super::names::{After, Base, DeclaredHeader, Present};
 use super::tunnels::{field_at, tunnels};
 use crate::kernel::{BlockId, Operator, Value};
 
@@ -36,7 +36,7 @@ impl Lower<'_> {
                 None => {
                     let message =
                         format!("`{}` has no bits, or is in more than 8 bytes", field.text);
-                    let help = "a field has 1 to 64 bits, and lies in 8 bytes";
+                    let help = "a field has 1 to 64 bits and lies in 8 bytes, or is 16 whole bytes";
                     self.error("bad-header", field.span, message, help);
                 }
             }
@@ -66,8 +66,13 @@ impl Lower<'_> {
             let Some(found) = self.header(&parent.parent) else { continue };
             let when = match &parent.when {
                 Some((field, numbers)) => {
-                    let Some(field) = self.field_named(found, field) else { continue };
-                    Some((field, numbers.clone()))
+                    let Some(known) = self.field_named(found, field) else { continue };
+                    if known.bits > 64 {
+                        let message = format!("`{}` is an IPv6 address", field.text);
+                        let help = "a field that announces a header is a number";
+                        self.error("bad-header", field.span, message, help);
+                    }
+                    Some((known, numbers.clone()))
                 }
                 None => None,
             };
@@ -77,7 +82,7 @@ impl Lower<'_> {
                 let help = "the checksum that covers a header must be known: declare two headers";
                 self.error("bad-header", parent.parent.span, message, help);
             }
-            after.push(After { parent: found, when });
+            after.push(After { parent: found, when, part_at: None });
         }
         after
     }
@@ -205,7 +210,11 @@ impl Lower<'_> {
             }
             _ => parent.covered_by,
         };
-        (self.next_of(parent), covered_by)
+        let base = match &after.part_at {
+            Some(part_at) => self.base_behind(parent, part_at),
+            None => self.next_of(parent),
+        };
+        (base, covered_by)
     }
 
     fn is_one_of(&mut self, value: Value, numbers: &[u64], missed: &mut Vec<BlockId>) {
@@ -238,15 +247,21 @@ impl Lower<'_> {
                 let Some(size) = declared.size.clone() else {
                     return present.base.plus(declared.bytes);
                 };
-                self.present.push(present);
-                let size = self.typed(&size, Type::Number);
-                self.present.pop();
-                size
+                return self.base_behind(present, &size);
             }
             header => return present.base.plus(header.bytes()),
         };
         let base = self.value_of(present.base);
         Base::at_value(self.build.binary(Operator::AddSat, base, words))
+    }
+
+    /// The place as many bytes behind the beginning of a header as an expression about it says.
+    fn base_behind(&mut self, present: Present, bytes: &Expr) -> Base {
+        self.present.push(present);
+        let bytes = self.number(bytes);
+        self.present.pop();
+        let base = self.value_of(present.base);
+        Base::at_value(self.build.binary(Operator::AddSat, base, bytes))
     }
 
     /// A place as a number.

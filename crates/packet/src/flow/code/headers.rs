@@ -11,12 +11,23 @@ pub struct Field {
     pub name: &'static str,
     /// Where the unit begins in the header.
     pub offset: u32,
-    /// Bytes of the unit, 1 to 8.
+    /// Bytes of the unit, 1 to 8, or 16 of an address of IPv6.
     pub bytes: u32,
     /// Bits of the unit below the field.
     pub shift: u32,
     /// Bits of the field.
     pub bits: u32,
+}
+
+impl Field {
+    /// The two halves of an address of IPv6, or the field alone.
+    pub fn halves(&self) -> impl Iterator<Item = Field> + use<> {
+        let (whole, is_wide) = (*self, self.bits > 64);
+        let half =
+            move |offset| Field { offset: whole.offset + offset, bytes: 8, bits: 64, ..whole };
+        let fields = if is_wide { [Some(half(0)), Some(half(8))] } else { [Some(whole), None] };
+        fields.into_iter().flatten()
+    }
 }
 
 /// A header.
@@ -150,7 +161,7 @@ const IPV4: [Field; 14] = [
     whole("destination", 16, 4),
 ];
 
-const IPV6: [Field; 11] = [
+const IPV6: [Field; 13] = [
     part("version", (0, 4), 28, 4),
     part("dscp", (0, 4), 22, 6),
     part("ecn", (0, 4), 20, 2),
@@ -158,19 +169,29 @@ const IPV6: [Field; 11] = [
     whole("payload_length", 4, 2),
     whole("next_header", 6, 1),
     whole("hop_limit", 7, 1),
+    whole("source", 8, 16),
+    whole("destination", 24, 16),
     whole("source_high", 8, 8),
     whole("source_low", 16, 8),
     whole("destination_high", 24, 8),
     whole("destination_low", 32, 8),
 ];
 
-const TCP: [Field; 9] = [
+const TCP: [Field; 17] = [
     whole("source", 0, 2),
     whole("destination", 2, 2),
     whole("sequence", 4, 4),
     whole("acknowledgment", 8, 4),
     part("header_words", (12, 1), 4, 4),
     whole("flags", 13, 1),
+    part("cwr", (13, 1), 7, 1),
+    part("ece", (13, 1), 6, 1),
+    part("urg", (13, 1), 5, 1),
+    part("ack", (13, 1), 4, 1),
+    part("psh", (13, 1), 3, 1),
+    part("rst", (13, 1), 2, 1),
+    part("syn", (13, 1), 1, 1),
+    part("fin", (13, 1), 0, 1),
     whole("window", 14, 2),
     whole("checksum", 16, 2),
     whole("urgent", 18, 2),

@@ -5,21 +5,22 @@ use std::sync::Arc;
 use tidemill_diag::{Diagnostic, Span, meant};
 
 use super::address::address;
-use super::ast::{Definition, On, Statement, TableDef, Word};
+use super::ast::{Constant, Definition, KeyDef, On, Statement, TableDef, Word};
 use super::headers::{Field, Header};
 use super::names::{
-    DeclaredHeader, DeclaredMeter, DeclaredTable, FoundEntry, Meaning, Present, Type,
+    DeclaredHeader, DeclaredMeter, DeclaredTable, FoundEntry, Inlined, Meaning, Present, Type,
 };
 use crate::app::{Config, Direction, Value as Written};
+use crate::kernel::table::spec::halves;
 use crate::kernel::{
     BlockId, Builder, Event, Expr as Computed, Kernel, Operator, TABLE_COUNTERS, Value,
 };
 
-/// Steps that a packet meets at most, blocks included: all that there are.
+/// Steps of a handler at most, blocks included: all that there are.
 pub const STEPS_MAX: usize = 4096;
 
 /// Types of config keys, as `super::app` reads them.
-pub const KEY_TYPES: [&str; 7] = ["u8", "u16", "u32", "u64", "bool", "ipv4", "mac"];
+pub const KEY_TYPES: [&str; 8] = ["u8", "u16", "u32", "u64", "bool", "ipv4", "ipv6", "mac"];
 
 /// The built-in counters of each app, besides those of drops.
 const APP_COUNTERS: [&str; 2] = ["packets", "restarts"];
@@ -48,34 +49,39 @@ pub(super) struct Lower<'d> {
     pub(super) has_packet: bool,
     pub(super) reasons: Vec<String>,
     pub(super) scratch: Vec<(String, u32)>,
+    /// Functions that are inlined here, each in the one before.
+    pub(super) inlined: Vec<Inlined>,
+    /// Functions that have been inlined somewhere, by number.
+    pub(super) checked_functions: Vec<usize>,
     pub(super) found: Vec<Diagnostic>,
     pub(super) is_too_long: bool,
+    /// Steps before the current handler.
+    pub(super) first_step: usize,
+    /// Steps of each handler.
+    steps: Vec<HandlerSteps>,
+}
+
+/// Steps of a handler, blocks included.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HandlerSteps {
+    /// What follows `on`.
+    pub handler: String,
+    /// All that there are, whatever way a packet takes.
+    pub steps: usize,
+}
+
+/// The steps of each handler of a definition that is right.
+pub fn steps(definition: &Definition) -> Vec<HandlerSteps> {
+    let mut lower = Lower::new(definition);
+    lower.lower(&Config::new());
+    lower.steps
 }
 
 /// The kernel of a definition; nothing, if there is an error. The config must fit its keys; a key
 /// that it does not have is 0.
 pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, Vec<Diagnostic>) {
-    let build = Builder::new(&definition.name.text);
-    let mut lower = Lower {
-        definition,
-        build,
-        here: BlockId::new(0),
-        names: Vec::new(),
-        present: Vec::new(),
-        headers: Vec::new(),
-        tables: Vec::new(),
-        meters: Vec::new(),
-        found_entries: Vec::new(),
-        expiring: None,
-        has_packet: true,
-        reasons: Vec::new(),
-        scratch: Vec::new(),
-        found: Vec::new(),
-        is_too_long: false,
-    };
-    lower.declare(config);
-    lower.handle();
-    lower.handle_time();
+    let mut lower = Lower::new(definition);
+    lower.lower(config);
     let Lower { build, mut found, .. } = lower;
     if !found.is_empty() {
         return (None, found);
@@ -90,7 +96,45 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
     }
 }
 
+impl<'d> Lower<'d> {
+    fn new(definition: &'d Definition) -> Lower<'d> {
+        Lower {
+            definition,
+            build: Builder::new(&definition.name.text),
+            here: BlockId::new(0),
+            names: Vec::new(),
+            present: Vec::new(),
+            headers: Vec::new(),
+            tables: Vec::new(),
+            meters: Vec::new(),
+            found_entries: Vec::new(),
+            expiring: None,
+            has_packet: true,
+            reasons: Vec::new(),
+            scratch: Vec::new(),
+            inlined: Vec::new(),
+            checked_functions: Vec::new(),
+            found: Vec::new(),
+            is_too_long: false,
+            first_step: 0,
+            steps: Vec::new(),
+        }
+    }
+}
+
 impl Lower<'_> {
+    fn lower(&mut self, config: &Config) {
+        self.declare(config);
+        self.handle();
+        self.handle_time();
+        self.check_functions();
+    }
+
+    fn record_steps(&mut self, handler: String) {
+        let steps = self.build.steps() - self.first_step;
+        self.steps.push(HandlerSteps { handler, steps });
+    }
+
     pub(super) fn error(&mut self, code: &'static str, span: Span, message: String, help: &str) {
         let diagnostic = Diagnostic::error(code, span, message).help(help);
         // Loops are unrolled: errors in them are reported once.
@@ -102,20 +146,39 @@ impl Lower<'_> {
     fn declare(&mut self, config: &Config) {
         let definition = self.definition;
         self.declare_headers();
+        self.declare_functions();
         for key in &definition.keys {
-            let kind = if key.kind.text == "bool" { Type::Bool } else { Type::Number };
             let given = config.get(&key.name.text).or(key.default.as_ref());
-            let number = given.map_or(0, number_of);
-            let word = self.build.state(&key.name.text, number);
-            self.name(&key.name, Meaning::Word(word, kind, false));
+            let mut words = Vec::new();
+            for (name, number) in words_of(key, given) {
+                words.push(self.build.state(&name, number));
+            }
+            let kind = if key.kind.text == "bool" { Type::Bool } else { Type::Number };
+            let meaning = match words[..] {
+                [low, high] => Meaning::Address([high, low], false),
+                _ => Meaning::Word(words[0], kind, false),
+            };
+            self.name(&key.name, meaning);
         }
         for word in &definition.words {
             let meaning = if word.is_counter {
                 self.check_counter(&word.name);
                 Meaning::Counter(self.build.counter(&word.name.text))
             } else {
-                let number = self.build.state(&word.name.text, word.initial);
-                Meaning::Word(number, Type::Number, true)
+                let name = &word.name.text;
+                match word.initial {
+                    Constant::Number(number) => {
+                        Meaning::Word(self.build.state(name, number), Type::Number, true)
+                    }
+                    Constant::Bool(truth) => {
+                        Meaning::Word(self.build.state(name, truth.into()), Type::Bool, true)
+                    }
+                    Constant::Ipv6(address) => {
+                        let [high, low] = halves(address);
+                        let high = self.build.state(&upper(name), high);
+                        Meaning::Address([high, self.build.state(name, low)], true)
+                    }
+                }
             };
             self.name(&word.name, meaning);
         }
@@ -179,18 +242,24 @@ impl Lower<'_> {
         let definition = self.definition;
         let inputs = definition.ports.iter().filter(|port| port.direction == Direction::Input);
         let inputs: Vec<&Word> = inputs.map(|port| &port.name).collect();
-        let mut ways: Vec<(&Word, &[Statement])> = Vec::new();
-        let mut are_known = true;
+        let mut ways: Vec<(&[Word], &[Statement])> = Vec::new();
+        let (mut handled, mut are_known) = (Vec::<&Word>::new(), true);
         for (on, body) in &definition.handlers {
-            let On::Packet(port) = on else { continue };
-            self.port(port, Direction::Input);
-            are_known &= inputs.iter().any(|input| input.text == port.text);
-            if ways.iter().any(|(other, _)| other.text == port.text) {
-                let message = format!("there are two handlers of packets of `{}`", port.text);
-                self.error("duplicate-name", port.span, message, "write one for each input");
-                continue;
+            let On::Packet(ports) = on else { continue };
+            let before = handled.len();
+            for port in ports {
+                self.port(port, Direction::Input);
+                are_known &= inputs.iter().any(|input| input.text == port.text);
+                if handled.iter().any(|other| other.text == port.text) {
+                    let message = format!("there are two handlers of packets of `{}`", port.text);
+                    self.error("duplicate-name", port.span, message, "write one for each input");
+                } else {
+                    handled.push(port);
+                }
             }
-            ways.push((port, body));
+            if handled.len() > before {
+                ways.push((ports, body));
+            }
         }
         if ways.is_empty() {
             let message = "the app does nothing with its packets".to_owned();
@@ -198,29 +267,41 @@ impl Lower<'_> {
             return self.error("no-handler", definition.name.span, message, help);
         }
         for input in inputs.iter().filter(|_| are_known) {
-            if ways.iter().all(|(port, _)| port.text != input.text) {
+            if handled.iter().all(|port| port.text != input.text) {
                 let message = format!("the packets of `{}` have no handler", input.text);
                 let help = format!("write `on packet({}) {{ ... }}`", input.text);
                 self.error("no-handler", input.span, message, &help);
             }
         }
-        for (at, (port, statements)) in ways.iter().enumerate() {
+        for (at, (ports, statements)) in ways.iter().enumerate() {
+            self.first_step = self.build.steps() - 1;
             let mut others = Vec::new();
             if at + 1 < ways.len() {
-                let number = inputs.iter().position(|input| input.text == port.text);
-                let input = self.build.value(Computed::Input);
-                let is_it = self.with(Operator::Eq, input, number.unwrap_or(0) as u64);
-                self.guard(is_it, &mut others);
+                let mut is_one = self.build.constant(0);
+                for port in *ports {
+                    let is_it = self.is_from(port);
+                    is_one = self.build.binary(Operator::Or, is_one, is_it);
+                }
+                self.guard(is_one, &mut others);
             }
             self.present.clear();
             if !self.statements(statements) && !self.is_too_long {
                 let message =
                     "a packet may come to the end of the handler without a verdict".to_owned();
                 let help = "end with `send port;` or `drop reason;`";
-                self.error("no-verdict", port.span, message, help);
+                self.error("no-verdict", ports[0].span, message, help);
             }
+            let names: Vec<&str> = ports.iter().map(|port| port.text.as_str()).collect();
+            self.record_steps(format!("packet({})", names.join(", ")));
             others.into_iter().for_each(|other| self.at(other));
         }
+    }
+
+    /// Whether a packet has come by an input.
+    pub(super) fn is_from(&mut self, port: &Word) -> Value {
+        let number = self.port(port, Direction::Input);
+        let input = self.build.value(Computed::Input);
+        self.with(Operator::Eq, input, number.into())
     }
 
     /// Handlers without a packet.
@@ -245,11 +326,16 @@ impl Lower<'_> {
             if !self.statements(statements) {
                 self.build.take();
             }
+            self.record_steps(match on {
+                On::Expire(table) => format!("expire({})", table.text),
+                _ => word.text.clone(),
+            });
         }
     }
 
     fn begin_handler(&mut self, event: Event) {
         self.build.handler(event);
+        self.first_step = 0;
         self.here = BlockId::new(0);
         self.present.clear();
         self.found_entries.clear();
@@ -336,9 +422,12 @@ impl Lower<'_> {
             return Some(*meaning);
         }
         let names = self.names.iter().map(|(text, _)| text.as_str()).chain(READABLE);
-        let help = meant(&name.text, names, || {
-            "declare it with `let`, `var`, `state` or `counter`, or as a key".to_owned()
-        });
+        let other = if self.inlined.is_empty() {
+            "declare it with `let`, `var`, `state` or `counter`, or as a key"
+        } else {
+            "a function sees its parameters, its variables and the keys of the app"
+        };
+        let help = meant(&name.text, names, || other.to_owned());
         let message = format!("there is no `{}`", name.text);
         self.error("unknown-name", name.span, message, &help);
         None
@@ -385,12 +474,27 @@ impl Lower<'_> {
     }
 }
 
-/// The number that a value of a key is to a program.
-pub(super) fn number_of(value: &Written) -> u64 {
-    match value {
-        Written::Bool(truth) => u64::from(*truth),
-        Written::Integer(integer) => *integer as u64,
-        Written::Text(text) => address(text).unwrap_or(0),
+/// The word of the upper half of an address of IPv6; no name of a program begins as its name does.
+fn upper(name: &str) -> String {
+    format!("@{name}_high")
+}
+
+/// The words of a key by name, with its value in them.
+pub(super) fn words_of(key: &KeyDef, value: Option<&Written>) -> Vec<(String, u64)> {
+    let number = value.map_or(0, |value| match value {
+        Written::Bool(truth) => u128::from(*truth),
+        Written::Integer(integer) => *integer as u128,
+        Written::Text(text) => match address(text) {
+            Some(Constant::Number(number)) => number.into(),
+            Some(Constant::Ipv6(number)) => number,
+            Some(Constant::Bool(_)) | None => 0,
+        },
         Written::Double(_) | Written::List(_) => 0,
+    });
+    let (name, [high, low]) = (key.name.text.clone(), halves(number));
+    let mut words = vec![(name, low)];
+    if key.kind.text == "ipv6" {
+        words.push((upper(&key.name.text), high));
     }
+    words
 }

@@ -3,7 +3,7 @@
 //! Tokens are counted in units times 10^9, so that no fraction is lost between packets that are
 //! nanoseconds apart. A bucket is full at first.
 
-use super::ast::{Expr, ExprKind, MeterDef, MeterUnit, Statement, Word};
+use super::ast::{Constant, Expr, ExprKind, MeterDef, MeterUnit, Statement, Word};
 use super::lower::Lower;
 use super::names::{Amount, DeclaredMeter, Meaning, Type};
 use crate::kernel::{Expr as Computed, Operator, Value};
@@ -29,7 +29,7 @@ impl Lower<'_> {
             return Amount::Number(1);
         };
         match &given.kind {
-            ExprKind::Number(number @ 1..) => return Amount::Number(*number),
+            ExprKind::Constant(Constant::Number(number @ 1..)) => return Amount::Number(*number),
             ExprKind::Name(key) => {
                 let key = Word { text: key.clone(), span: given.span };
                 match self.meaning(&key) {
@@ -70,7 +70,7 @@ impl Lower<'_> {
             None => return false,
         };
         let cost = match (by, meter.unit) {
-            (Some(by), _) => self.typed(by, Type::Number),
+            (Some(by), _) => self.number(by),
             (None, MeterUnit::Packets) => self.build.constant(1),
             (None, MeterUnit::Bytes) if !self.needs_packet(name.span) => return false,
             (None, MeterUnit::Bytes) => self.build.value(Computed::WireLength),

@@ -11,6 +11,8 @@
 //! | `address` | addresses in texts |
 //! | [`headers`] | the fields of headers |
 //! | `lower`, `statements`, `expressions` | from the tree to a kernel |
+//! | `wide` | addresses of IPv6 in expressions |
+//! | `functions` | functions of a program, inlined |
 //! | `names` | the meaning of names |
 //! | `locate` | finds headers in a packet |
 //! | `tables` | declares tables, looks keys up, changes entries |
@@ -27,6 +29,7 @@ mod assign;
 pub mod ast;
 mod declared;
 mod expressions;
+mod functions;
 pub mod headers;
 mod locate;
 pub mod lower;
@@ -36,3 +39,4 @@ mod reshape;
 mod statements;
 mod tables;
 mod tunnels;
+mod wide;

@@ -2,14 +2,16 @@
 
 use super::ast::{Expr, MeterUnit};
 use super::headers::{Field, Header};
-use crate::kernel::Value;
 use crate::kernel::table::spec::{KeyPlace, TableSpec};
+use crate::kernel::{BlockId, Value};
 
 /// The type of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Type {
     Number,
     Bool,
+    /// An address of IPv6, of two values.
+    Ipv6,
     /// Of an invalid expression, whose error has been reported: it fits everywhere.
     Error,
 }
@@ -19,17 +21,49 @@ impl Type {
         match self {
             Type::Number => "a number",
             Type::Bool => "a truth value",
+            Type::Ipv6 => "an IPv6 address",
             Type::Error => "an error",
         }
     }
 }
 
+/// What an expression computes, and its type.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Operand {
+    pub kind: Type,
+    /// The value; the lower half of an address of IPv6.
+    pub value: Value,
+    /// The upper half of that.
+    pub high: Option<Value>,
+}
+
+impl Operand {
+    pub fn number(value: Value) -> Operand {
+        Operand { kind: Type::Number, value, high: None }
+    }
+
+    pub fn bool(value: Value) -> Operand {
+        Operand { kind: Type::Bool, value, high: None }
+    }
+
+    pub fn ipv6([high, low]: [Value; 2]) -> Operand {
+        Operand { kind: Type::Ipv6, value: low, high: Some(high) }
+    }
+
+    /// Its values, the upper half first.
+    pub fn words(self) -> impl Iterator<Item = Value> {
+        self.high.into_iter().chain([self.value])
+    }
+}
+
 /// The meaning of a name.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Meaning {
-    Value(Value, Type),
+    Value(Operand),
     /// A word and whether programs may set it.
     Word(u32, Type, bool),
+    /// The words of an address of IPv6, and whether programs may set them.
+    Address([u32; 2], bool),
     Counter(u32),
     Table(u32),
     Meter(usize),
@@ -111,6 +145,17 @@ impl Present {
     }
 }
 
+/// A function while it is inlined.
+pub(super) struct Inlined {
+    pub name: String,
+    /// The type of the result and its bits.
+    pub result: (Type, u32),
+    /// The words of the result, the upper half of an address of IPv6 first.
+    pub words: Vec<u32>,
+    /// Blocks that end in `return`.
+    pub returns: Vec<BlockId>,
+}
+
 /// A declared header.
 #[derive(Clone)]
 pub(super) struct DeclaredHeader {
@@ -131,6 +176,15 @@ pub(super) struct After {
     pub parent: Header,
     /// The field that announces it, and its numbers.
     pub when: Option<(Field, Vec<u64>)>,
+    /// It is an optional part of the other header: this many bytes after the beginning of that.
+    pub part_at: Option<Expr>,
+}
+
+impl DeclaredHeader {
+    /// Whether it is an optional part of another header.
+    pub fn is_part(&self) -> bool {
+        self.after.iter().any(|after| after.part_at.is_some())
+    }
 }
 
 /// The facts at a point.

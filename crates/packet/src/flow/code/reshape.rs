@@ -4,7 +4,7 @@
 use super::ast::{Expr, Word};
 use super::headers::{Field, Header, TTL};
 use super::lower::Lower;
-use super::names::{Base, Present, Type};
+use super::names::{Base, Present};
 use crate::kernel::{Address, Expr as Computed, Operator, Width};
 
 /// Bytes that are put on at once, at most.
@@ -28,7 +28,7 @@ impl Lower<'_> {
 
     /// `shorten length;`: what is longer is cut off.
     pub(super) fn shorten(&mut self, length: &Expr) {
-        let value = self.typed(length, Type::Number);
+        let value = self.number(length);
         if self.needs_packet(length.span) {
             self.build.shorten(value);
             self.forget_headers();
@@ -57,16 +57,26 @@ impl Lower<'_> {
         self.forget_headers();
         let mut base = Base::START;
         let mut covered_by = None;
+        // The header, with its place, that optional parts belong to: it announces what follows.
+        let mut owner = (headers[0], base);
         for (at, &header) in headers.iter().enumerate() {
             let next = base.plus(self.bytes_of(header));
-            let follows = headers.get(at + 1).map(|&next| self.link_of(header, next));
+            if !self.is_part(header) {
+                owner = (header, base);
+            }
+            let follows = headers.get(at + 1).map(|&next| self.link_of(owner.0, header, next));
             if follows == Some(None) {
                 let (before, following) = (&words[at].text, &words[at + 1]);
                 let message = format!("`{}` does not follow `{before}`", following.text);
                 let help = "declare what follows by which field";
                 return self.error("bad-header", following.span, message, help);
             }
-            self.fill(header, base, follows.flatten().flatten());
+            let follows = follows.flatten().flatten();
+            self.fill(header, base, follows.filter(|_| owner.0 == header));
+            if let Some((field, number)) = follows.filter(|_| owner.0 != header) {
+                let value = self.build.constant(number);
+                self.assign(Present::new(owner.0, owner.1), &field, value, true);
+            }
             let present = Present { next: Some(next), covered_by, ..Present::new(header, base) };
             self.present.push(present);
             if matches!(header, Header::Tcp | Header::Udp | Header::Icmp | Header::Icmp6) {
@@ -120,9 +130,21 @@ impl Lower<'_> {
         }
     }
 
+    fn is_part(&self, header: Header) -> bool {
+        matches!(header, Header::Declared(number) if self.headers[number as usize].is_part())
+    }
+
     /// The field of a header that announces another one, and its number; nothing inside, if it
-    /// always follows.
-    fn link_of(&self, header: Header, next: Header) -> Option<Option<(Field, u64)>> {
+    /// always follows. `last` is the header, or the part of it that is before the other.
+    fn link_of(&self, header: Header, last: Header, next: Header) -> Option<Option<(Field, u64)>> {
+        // Parts have an order, by number.
+        if let (Header::Declared(last), Header::Declared(part)) = (last, next)
+            && header != Header::Declared(last)
+            && self.is_part(next)
+            && part <= last
+        {
+            return None;
+        }
         let named = |name: &str, number| {
             let field = header.fields().iter().find(|field| field.name == name).copied()?;
             Some(Some((field, number)))

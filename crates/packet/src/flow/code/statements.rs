@@ -4,7 +4,7 @@ use tidemill_diag::Span;
 
 use super::ast::{Expr, Statement, Word};
 use super::lower::{Lower, STEPS_MAX};
-use super::names::{Known, Meaning, Type};
+use super::names::{Known, Meaning, Operand, Type};
 use crate::app::{Direction, UNLINKED};
 use crate::kernel::BlockId;
 
@@ -16,13 +16,12 @@ impl Lower<'_> {
         for statement in statements {
             if has_ended {
                 let span = span_of(statement);
-                let message = "no packet comes here".to_owned();
-                self.error(
-                    "unreachable",
-                    span,
-                    message,
-                    "what stands before has sent or dropped it",
-                );
+                let (message, help) = if self.inlined.is_empty() {
+                    ("no packet comes here", "what stands before has sent or dropped it")
+                } else {
+                    ("this is never reached", "what stands before returns")
+                };
+                self.error("unreachable", span, message.to_owned(), help);
                 break;
             }
             // What follows is checked all the same.
@@ -34,26 +33,28 @@ impl Lower<'_> {
     }
 
     /// Whether there are too many steps to continue, which is reported once.
-    fn too_long(&mut self, span: Span) -> bool {
-        let is_too_long = self.build.steps() > STEPS_MAX;
+    pub(super) fn too_long(&mut self, span: Span) -> bool {
+        let is_too_long = self.build.steps() - self.first_step > STEPS_MAX;
         if is_too_long && !std::mem::replace(&mut self.is_too_long, true) {
-            let message = format!("the program has more than {STEPS_MAX} steps");
+            let message = format!("the handler has more than {STEPS_MAX} steps");
             self.error("too-many-steps", span, message, "loops are unrolled: shorten them");
         }
         is_too_long
     }
 
     fn statement(&mut self, statement: &Statement) -> bool {
+        if !self.may_stand(statement, span_of(statement)) {
+            return matches!(statement, Statement::Send(_) | Statement::Drop(_));
+        }
         match statement {
             Statement::Let(name, value) => {
-                let (value, kind) = self.expr(value);
-                self.name(name, Meaning::Value(value, kind));
+                let value = self.expr(value);
+                self.name(name, Meaning::Value(value));
             }
             Statement::Var(name, value) => {
-                let (value, kind) = self.expr(value);
-                let word = self.build.local(&format!("@{}", name.text));
-                self.build.set_word(word, value);
-                self.name(name, Meaning::Word(word, kind, true));
+                let value = self.expr(value);
+                let meaning = self.local(&name.text, value);
+                self.name(name, meaning);
             }
             Statement::Set(name, value) => self.set(name, value),
             Statement::Assign { is_raw, header, field, value }
@@ -62,13 +63,15 @@ impl Lower<'_> {
                 self.set_column(header, field, value, *is_raw);
             }
             Statement::Assign { is_raw, header, field, value } => {
-                let value = self.typed(value, Type::Number);
+                let (found, span) = (self.expr(value), value.span);
                 if let Some((at, field)) = self.field_of(header, field) {
-                    self.assign(at, &field, value, *is_raw);
+                    let kind = if field.bits > 64 { Type::Ipv6 } else { Type::Number };
+                    self.expect(found, span, kind);
+                    self.write_field(at, &field, found, *is_raw);
                 }
             }
             Statement::If(condition, yes, no) => {
-                let value = self.typed(condition, Type::Bool);
+                let value = self.truth(condition);
                 let (mut missed, known) = (Vec::new(), self.known());
                 self.guard(value, &mut missed);
                 return self.branches(yes, no, missed, known);
@@ -89,8 +92,22 @@ impl Lower<'_> {
             Statement::Count(name, column, by) => self.count(name, column.as_ref(), by.as_ref()),
             Statement::Send(port) => return self.send(port),
             Statement::Drop(reason) => return self.drop_for(reason),
+            Statement::Return(word, value) => {
+                self.return_from(word, value);
+                return true;
+            }
         }
         false
+    }
+
+    /// A variable of its block, with its first value.
+    pub(super) fn local(&mut self, name: &str, value: Operand) -> Meaning {
+        let low = self.build.local(&format!("@{name}"));
+        self.build.set_word(low, value.value);
+        let Some(high_value) = value.high else { return Meaning::Word(low, value.kind, true) };
+        let high = self.build.local(&format!("@{name}_high"));
+        self.build.set_word(high, high_value);
+        Meaning::Address([high, low], true)
     }
 
     fn clone_to(&mut self, port: &Word) {
@@ -195,7 +212,7 @@ impl Lower<'_> {
             }
             let outer = self.names.len();
             let value = self.build.constant(number);
-            self.name(name, Meaning::Value(value, Type::Number));
+            self.name(name, Meaning::Value(Operand::number(value)));
             let has_ended = self.statements(body);
             self.names.truncate(outer);
             if has_ended || self.is_too_long {
@@ -207,7 +224,7 @@ impl Lower<'_> {
 
     fn count(&mut self, name: &Word, column: Option<&Word>, by: Option<&Expr>) {
         let by = match by {
-            Some(by) => self.typed(by, Type::Number),
+            Some(by) => self.number(by),
             None => self.build.constant(1),
         };
         if let Some(column) = column {
@@ -229,13 +246,19 @@ impl Lower<'_> {
             if !self.needs_packet(name.span) {
                 return;
             }
-            let value = self.typed(value, Type::Number);
+            let value = self.number(value);
             return self.build.set_mark(value);
         }
         match self.meaning(name) {
             Some(Meaning::Word(word, kind, true)) => {
                 let value = self.typed(value, kind);
-                self.build.set_word(word, value);
+                self.build.set_word(word, value.value);
+            }
+            Some(Meaning::Address(words, true)) => {
+                let value = self.typed(value, Type::Ipv6);
+                for (word, value) in words.into_iter().zip(value.words()) {
+                    self.build.set_word(word, value);
+                }
             }
             Some(_) => {
                 let message = format!("`{}` cannot be set", name.text);
@@ -263,6 +286,7 @@ fn span_of(statement: &Statement) -> Span {
         | Statement::Clone(word)
         | Statement::Strip(word)
         | Statement::Send(word)
+        | Statement::Return(word, _)
         | Statement::Drop(word) => word.span,
         Statement::If(condition, ..) => condition.span,
         Statement::Shorten(length) => length.span,

@@ -4,15 +4,23 @@ use tidemill_diag::{Span, meant};
 
 use super::ast::{ColumnDef, Expr, Insert, Statement, TableDef, Word};
 use super::lower::Lower;
-use super::names::{DeclaredTable, FoundEntry, Type};
+use super::names::{DeclaredTable, FoundEntry, Operand, Type};
 use crate::kernel::table::spec::{
     Column, KeyPlace, Meaning, TableKind, TableSpec, TableWriter, low_bits,
 };
 use crate::kernel::{Expr as Computed, Operator, TABLES_MAX, Value};
 
 /// Types of columns and how many bits they have.
-const TYPES: [(&str, u32); 7] =
-    [("bool", 1), ("u8", 8), ("u16", 16), ("u32", 32), ("u64", 64), ("ipv4", 32), ("mac", 48)];
+const TYPES: [(&str, u32); 8] = [
+    ("bool", 1),
+    ("u8", 8),
+    ("u16", 16),
+    ("u32", 32),
+    ("u64", 64),
+    ("ipv4", 32),
+    ("ipv6", 128),
+    ("mac", 48),
+];
 
 /// Where a column is.
 #[derive(Clone, Copy)]
@@ -50,20 +58,31 @@ impl Lower<'_> {
     }
 
     fn declare_column(&mut self, column: &ColumnDef, types: &mut Vec<Type>) -> Column {
-        let kind = column.kind.text.as_str();
-        let bits = TYPES.iter().find(|(name, _)| *name == kind).map(|(_, bits)| *bits);
-        if bits.is_none() {
-            let message = format!("there is no type `{kind}` of columns");
-            let names = TYPES.map(|(name, _)| name);
-            let help = meant(kind, names, || format!("there are {}", names.join(", ")));
-            self.error("unknown-column-type", column.kind.span, message, &help);
-        }
-        types.push(if kind == "bool" { Type::Bool } else { Type::Number });
-        let meaning = Meaning::NAMES.iter().find(|(_, name, _)| *name == kind);
+        let (kind, bits) = self.type_named(&column.kind);
+        types.push(kind);
+        let named = |(_, name, _): &&(Meaning, &str, u32)| *name == column.kind.text;
+        let meaning = Meaning::NAMES.iter().find(named);
         Column {
             name: column.name.text.clone(),
-            bits: bits.unwrap_or(64),
+            bits,
             meaning: meaning.map_or(Meaning::Number, |(meaning, ..)| *meaning),
+        }
+    }
+
+    /// The type of a column, a parameter or a result, and how many bits it has.
+    pub(super) fn type_named(&mut self, word: &Word) -> (Type, u32) {
+        let kind = word.text.as_str();
+        let Some((_, bits)) = TYPES.iter().find(|(name, _)| *name == kind) else {
+            let message = format!("there is no type `{kind}`");
+            let names = TYPES.map(|(name, _)| name);
+            let help = meant(kind, names, || format!("there are {}", names.join(", ")));
+            self.error("unknown-column-type", word.span, message, &help);
+            return (Type::Number, 64);
+        };
+        match kind {
+            "bool" => (Type::Bool, *bits),
+            "ipv6" => (Type::Ipv6, *bits),
+            _ => (Type::Number, *bits),
         }
     }
 
@@ -75,6 +94,16 @@ impl Lower<'_> {
         types: Vec<Type>,
         size: u32,
     ) -> u32 {
+        let expire_by = table.expire_by.as_ref().and_then(|column| {
+            let at = values.iter().position(|value| value.name == column.text);
+            let word = at.map(|at| words_before(&values, at));
+            if word.is_none() || types.get(key.len() + at.unwrap_or(0)) != Some(&Type::Number) {
+                let message = format!("`{}` is no value that is a number", column.text);
+                let help = "declare it behind `->`: the seconds that an entry stays";
+                self.error("bad-table", column.span, message, help);
+            }
+            word
+        });
         let spec = TableSpec {
             name: table.name.text.clone(),
             kind: table.kind,
@@ -84,6 +113,7 @@ impl Lower<'_> {
             size,
             when_full: table.when_full,
             expire_ns: table.expire_ns,
+            expire_by,
             report_ns: table.report_ns,
         };
         if let Some(message) = spec.verify() {
@@ -140,7 +170,7 @@ impl Lower<'_> {
         given: &[Expr],
         types: &[Type],
         what: &str,
-    ) -> Option<Vec<Value>> {
+    ) -> Option<Vec<Operand>> {
         if given.len() != types.len() {
             let (has, are) = (types.len(), given.len());
             let message = format!("{what}: {are} given, the table has {has}");
@@ -151,7 +181,7 @@ impl Lower<'_> {
     }
 
     /// The words of a key of these columns.
-    fn pack(&mut self, table: u32, columns: &[Value]) -> Vec<Value> {
+    fn pack(&mut self, table: u32, columns: &[Operand]) -> Vec<Value> {
         let declared = &self.tables[table as usize];
         let parts: Vec<(KeyPlace, u32)> = declared
             .places
@@ -161,7 +191,11 @@ impl Lower<'_> {
             .collect();
         let mut words: Vec<Value> = Vec::new();
         for ((place, bits), &column) in parts.into_iter().zip(columns) {
-            let mut part = column;
+            if bits > 64 {
+                words.extend(column.words());
+                continue;
+            }
+            let mut part = column.value;
             if self.build.bits(part) > bits {
                 part = self.with(Operator::And, part, low_bits(bits));
             }
@@ -176,7 +210,7 @@ impl Lower<'_> {
         words
     }
 
-    fn key_of(&mut self, name: &Word, table: u32, key: &[Expr]) -> Option<Vec<Value>> {
+    fn key_of(&mut self, name: &Word, table: u32, key: &[Expr]) -> Option<Vec<Operand>> {
         let declared = &self.tables[table as usize];
         let types = declared.types[..declared.spec.key.len()].to_vec();
         self.columns_of(name.span, key, &types, "columns of a key")
@@ -219,6 +253,7 @@ impl Lower<'_> {
             self.draft(table, words, &mask);
             self.draft(table, 2 * words, &[priority]);
         }
+        let values: Vec<Value> = values.into_iter().flat_map(Operand::words).collect();
         self.draft(table, 2 * words + 1, &values);
         let entry = self.build.value(Computed::Insert(table));
         self.lose_entries(table);
@@ -238,9 +273,9 @@ impl Lower<'_> {
 
     /// The bits of each column that count for an entry, and its priority; nothing, if the table is
     /// exact.
-    fn mask_of(&mut self, insert: &Insert, table: u32) -> Option<(Vec<Value>, Value)> {
+    fn mask_of(&mut self, insert: &Insert, table: u32) -> Option<(Vec<Operand>, Value)> {
         let spec = &self.tables[table as usize].spec;
-        let (kind, bits) = (spec.kind, spec.key.iter().map(|it| it.bits).collect::<Vec<_>>());
+        let (kind, columns) = (spec.kind, spec.key.clone());
         let misplaced = match kind {
             TableKind::Exact => {
                 insert.prefix.is_some() || insert.mask.is_some() || insert.priority.is_some()
@@ -259,27 +294,45 @@ impl Lower<'_> {
         }
         let mut mask = match &insert.mask {
             Some(mask) => {
-                let types = vec![Type::Number; bits.len()];
+                let wide = |column: &Column| column.bits > 64;
+                let kind = |column| if wide(column) { Type::Ipv6 } else { Type::Number };
+                let types: Vec<Type> = columns.iter().map(kind).collect();
                 self.columns_of(insert.table.span, mask, &types, "masks")?
             }
-            None => bits.iter().map(|&bits| self.build.constant(low_bits(bits))).collect(),
+            None => columns.iter().map(|column| self.all_bits(column)).collect(),
         };
-        if let (Some(prefix), Some(last), Some(&bits)) =
-            (&insert.prefix, mask.last_mut(), bits.last())
+        if let (Some(prefix), Some(mask), Some(last)) =
+            (&insert.prefix, mask.last_mut(), columns.last())
         {
-            // A prefix longer than the column is as long as the column.
-            let prefix = self.typed(prefix, Type::Number);
-            let all = self.build.constant(bits.into());
-            let rest = self.build.binary(Operator::SubSat, all, prefix);
-            let ones = self.build.constant(low_bits(bits));
-            let ones = self.build.binary(Operator::Shl, ones, rest);
-            *last = self.with(Operator::And, ones, low_bits(bits));
+            *mask = self.prefix_mask(prefix, last);
         }
         let priority = match &insert.priority {
-            Some(priority) => self.typed(priority, Type::Number),
+            Some(priority) => self.number(priority),
             None => self.build.constant(0),
         };
         Some((mask, priority))
+    }
+
+    /// A mask of all bits of a column.
+    fn all_bits(&mut self, column: &Column) -> Operand {
+        match column.bits {
+            128 => Operand::ipv6(self.wide_constant(u128::MAX)),
+            bits => Operand::number(self.build.constant(low_bits(bits))),
+        }
+    }
+
+    /// The first bits of a column; a prefix that is longer is as long as the column.
+    fn prefix_mask(&mut self, prefix: &Expr, column: &Column) -> Operand {
+        let prefix = self.number(prefix);
+        let bits = self.build.constant(column.bits.into());
+        let rest = self.build.binary(Operator::SubSat, bits, prefix);
+        let ones = self.all_bits(column);
+        if ones.high.is_some() {
+            let halves = self.halves(ones);
+            return Operand::ipv6(self.wide_shift(halves, rest, [Operator::Shl, Operator::Shr]));
+        }
+        let ones = self.build.binary(Operator::Shl, ones.value, rest);
+        Operand::number(self.with(Operator::And, ones, low_bits(column.bits)))
     }
 
     /// Whether entries of a table may be inserted and deleted here.
@@ -326,7 +379,7 @@ impl Lower<'_> {
         if let Some((at, column)) = found {
             let place = match declared.places.get(at) {
                 Some(place) => At::Key(*place),
-                None => At::Value((at - keys) as u32),
+                None => At::Value(words_before(&spec.values, at - keys)),
             };
             return Some((place, declared.types[at], column.bits));
         }
@@ -341,14 +394,21 @@ impl Lower<'_> {
     }
 
     /// A column of the entry that has been found.
-    pub(super) fn column(&mut self, name: &Word, column: &Word) -> (Value, Type) {
+    pub(super) fn column(&mut self, name: &Word, column: &Word) -> Operand {
         let found = self.table(name).and_then(|table| {
             let at = self.column_at(table, column)?;
             Some((table, at, self.entry(name, table)?))
         });
         let Some((table, (at, kind, bits), entry)) = found else {
-            return self.error_value();
+            return self.error_operand();
         };
+        if kind == Type::Ipv6 {
+            let word = |half: u32| match at {
+                At::Value(at) => Computed::Get(table, entry, at + half),
+                At::Key(place) => Computed::EntryKey(table, entry, place.word as u32 + half),
+            };
+            return Operand::ipv6([0, 1].map(|half| self.build.value(word(half))));
+        }
         let value = match at {
             At::Value(at) => self.build.value(Computed::Get(table, entry, at)),
             At::Key(place) => {
@@ -360,7 +420,7 @@ impl Lower<'_> {
                 if bits < 64 { self.with(Operator::And, word, low_bits(bits)) } else { word }
             }
         };
-        (value, kind)
+        Operand { kind, ..Operand::number(value) }
     }
 
     /// The place of a column that the kernel is about to change.
@@ -384,14 +444,16 @@ impl Lower<'_> {
         }
         let Some((table, entry, at, kind)) = self.settable(name, column) else { return };
         let value = self.typed(value, kind);
-        self.build.put(table, entry, at, value);
+        for (word, value) in (at..).zip(value.words()) {
+            self.build.put(table, entry, word, value);
+        }
     }
 
     /// `count table.column by value;`
     pub(super) fn count_column(&mut self, name: &Word, column: &Word, by: Value) {
         let Some((table, entry, at, kind)) = self.settable(name, column) else { return };
         if kind != Type::Number {
-            let message = format!("`{}` is a truth value", column.text);
+            let message = format!("`{}` is {}", column.text, kind.name());
             return self.error("bad-type", column.span, message, "count in a column of numbers");
         }
         let old = self.build.value(Computed::Get(table, entry, at));
@@ -414,4 +476,9 @@ impl Lower<'_> {
         let Some(entry) = self.entry(name, table) else { return };
         self.build.refresh(table, entry);
     }
+}
+
+/// Words of the columns before one.
+fn words_before(columns: &[Column], at: usize) -> u32 {
+    columns[..at].iter().map(|column| column.words() as u32).sum()
 }

@@ -2,22 +2,33 @@
 
 use tidemill_diag::{FileId, Span};
 
-use super::ast::{Expr, ExprKind, Word};
+use super::ast::{Constant, Expr, ExprKind, Word};
 use super::headers::{Field, Header, TTL};
 use super::names::{After, DeclaredHeader};
 
 /// The flag of VXLAN without which receivers drop a packet (RFC 7348).
 const VNI_IS_VALID: u64 = 0x08;
 
+/// The number of GRE among the headers.
+const GRE: u32 = 1;
+
 /// The protocol of Geneve for Ethernet inside (RFC 8926).
 const ETHERNET: u64 = 0x6558;
 
-/// The field of `bits` bits from `first_bit` on; nothing, if it is in more than 8 bytes.
+/// The field of `bits` bits from `first_bit` on; nothing, if it is in more than 8 bytes and no
+/// address of IPv6.
 pub(super) fn field_at(first_bit: u32, bits: u32) -> Option<Field> {
     let (offset, below) = (first_bit / 8, first_bit % 8);
     let bytes = (below + bits).div_ceil(8);
     let shift = bytes * 8 - below - bits;
-    (bits > 0 && bytes <= 8).then_some(Field { name: "", offset, bytes, shift, bits })
+    let is_address = bits == 128 && below == 0;
+    (bits > 0 && (bytes <= 8 || is_address)).then_some(Field {
+        name: "",
+        offset,
+        bytes,
+        shift,
+        bits,
+    })
 }
 
 /// Headers from 0 on, by number.
@@ -38,7 +49,12 @@ pub(super) fn tunnels() -> Vec<DeclaredHeader> {
     );
     let optional = ["checksum_present", "key_present", "sequence_present"];
     let optional = optional.map(|name| binary("*", number(4), field("gre", name)));
-    gre.size = Some(optional.into_iter().fold(number(4), |sum, one| binary("+", sum, one)));
+    gre.size = Some(optional.clone().into_iter().fold(number(4), |sum, one| binary("+", sum, one)));
+    // The optional parts of GRE in their order: the key is behind the checksum.
+    let key_at = binary("+", number(4), optional[0].clone());
+    let sequence_at = binary("+", key_at.clone(), optional[1].clone());
+    let key = header("gre_key", &[("key", 32)]);
+    let sequence = header("gre_sequence", &[("sequence", 32)]);
     let vxlan = [("flags", 8), ("reserved", 24), ("vni", 24), ("reserved_2", 8)];
     let vxlan = preset(header("vxlan", &vxlan), "flags", VNI_IS_VALID);
     let mut geneve = header(
@@ -59,7 +75,12 @@ pub(super) fn tunnels() -> Vec<DeclaredHeader> {
     let geneve = preset(geneve, "protocol", ETHERNET);
     vec![
         after(mpls, &[(Header::Ethernet, "type", &[0x8847, 0x8848])]),
-        after(gre, &[(Header::Ipv4, "protocol", &[47]), (Header::Ipv6, "next_header", &[47])]),
+        after(
+            gre.clone(),
+            &[(Header::Ipv4, "protocol", &[47]), (Header::Ipv6, "next_header", &[47])],
+        ),
+        part(key, GRE, (&gre, "key_present"), key_at),
+        part(sequence, GRE, (&gre, "sequence_present"), sequence_at),
         after(vxlan, &[(Header::Udp, "destination", &[4789])]),
         after(geneve, &[(Header::Udp, "destination", &[6081])]),
     ]
@@ -89,9 +110,22 @@ fn after(mut header: DeclaredHeader, parents: &[(Header, &str, &[u64])]) -> Decl
     for &(parent, name, numbers) in parents {
         let field = parent.fields().iter().find(|field| field.name == name).copied();
         let when = field.map(|field| (field, numbers.to_vec()));
-        header.after.push(After { parent, when });
+        header.after.push(After { parent, when, part_at: None });
     }
     header
+}
+
+/// An optional part of another header, which it has if a flag is 1.
+fn part(
+    mut part: DeclaredHeader,
+    number: u32,
+    (of, flag): (&DeclaredHeader, &str),
+    at: Expr,
+) -> DeclaredHeader {
+    let found = of.fields.iter().find(|(name, _)| name == flag);
+    let when = found.map(|(_, field)| (*field, vec![1]));
+    part.after.push(After { parent: Header::Declared(number), when, part_at: Some(at) });
+    part
 }
 
 /// Expressions that no file has.
@@ -100,7 +134,7 @@ fn expr(kind: ExprKind) -> Expr {
 }
 
 fn number(number: u64) -> Expr {
-    expr(ExprKind::Number(number))
+    expr(ExprKind::Constant(Constant::Number(number)))
 }
 
 fn field(header: &str, name: &str) -> Expr {

@@ -12,6 +12,12 @@ const BUCKETS: u64 = 256;
 /// The shortest time between two ticks of a wheel.
 const TICK_NS_MIN: u64 = 1_000_000;
 
+/// The time between two ticks of a wheel whose entries have a time of their own each.
+pub const DEADLINE_TICK_NS: u64 = 250_000_000;
+
+/// How often their times are looked at.
+pub const LOOK_NS: u64 = 16_000_000_000;
+
 /// The time between two ticks of a wheel: entries expire at most this long after their time.
 pub fn tick_ns(expire_ns: u64) -> u64 {
     expire_ns.div_ceil(BUCKETS / 2).max(TICK_NS_MIN)
@@ -95,6 +101,8 @@ enum WheelState {
 pub struct Wheel {
     expire_ns: u64,
     tick_ns: u64,
+    /// An entry is looked at after this many ticks, even if its time is longer.
+    ahead_max: u64,
     /// The last tick that was processed.
     tick: u64,
     /// The first of each bucket.
@@ -113,12 +121,21 @@ impl Wheel {
         Wheel {
             expire_ns,
             tick_ns: tick_ns(expire_ns),
+            ahead_max: BUCKETS - 1,
             tick: 0,
             firsts: vec![0; BUCKETS as usize],
             links: Vec::new(),
             states: Vec::new(),
             due: VecDeque::new(),
         }
+    }
+
+    /// An empty wheel for entries that have a time of their own each: what stands for when an entry
+    /// was touched is when its time is over. That may come nearer without a change in the wheel, so
+    /// entries are looked at every [`LOOK_NS`].
+    pub fn of_deadlines() -> Wheel {
+        let (expire_ns, tick_ns) = (0, DEADLINE_TICK_NS);
+        Wheel { expire_ns, tick_ns, ahead_max: LOOK_NS / DEADLINE_TICK_NS, ..Wheel::new(0) }
     }
 
     /// Makes room for the entries 1 to `entries`.
@@ -140,7 +157,7 @@ impl Wheel {
             self.states.resize(at + 1, WheelState::Out);
         }
         // An entry that is due already goes to the next bucket.
-        let tick = self.due_tick(touched_ns).max(self.tick + 1);
+        let tick = self.due_tick(touched_ns).clamp(self.tick + 1, self.tick + self.ahead_max);
         let bucket = (tick % BUCKETS) as u8;
         let next = std::mem::replace(&mut self.firsts[usize::from(bucket)], entry);
         if next != 0 {

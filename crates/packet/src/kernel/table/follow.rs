@@ -12,14 +12,14 @@ impl Table {
         let books = &mut *self.books.borrow_mut();
         let mut observed = Observed::default();
         let by_key = known.into_iter().map(|row| ((row.key.clone(), row.mask.clone()), row));
-        let mut known: OrderedMap<(Vec<u64>, Vec<u64>), Row> = by_key.collect();
+        let mut known: OrderedMap<(Vec<u128>, Vec<u128>), Row> = by_key.collect();
         let entries: Vec<u32> = books.ages.iter().collect();
         for entry in entries {
             observed.entry(entry).is_there = true;
             let row = self.row(books, entry);
             match known.remove(&(row.key.clone(), row.mask.clone())) {
                 Some(as_known) => {
-                    observed.remember(entry, &as_known);
+                    observed.remember(entry, &as_known, &self.spec);
                     if as_known != row {
                         observed.set_due(entry);
                     }
@@ -58,9 +58,9 @@ impl Table {
         known.is_there = false;
         if std::mem::take(&mut known.is_known) {
             let mut row = self.row(books, entry);
-            let numbers = observed.numbers(entry, row.values.len() + 1);
+            let numbers = observed.numbers(entry, self.spec.value_words() + 1);
             row.priority = numbers[0];
-            row.values.copy_from_slice(&numbers[1..]);
+            row.values = self.spec.join_values(numbers[1..].iter().copied());
             observed.gone.push_back(row);
         }
         books.observed = Some(observed);
@@ -68,7 +68,7 @@ impl Table {
 
     /// Whether priority and values of an entry are those known, without making a row of it.
     fn is_as_known(&self, books: &Books, observed: &mut Observed, entry: u32) -> bool {
-        let width = self.spec.values.len() + 1;
+        let width = self.spec.value_words() + 1;
         let known = observed.numbers(entry, width);
         known[0] == self.priority(books, entry)
             && (0u32..).zip(&known[1..]).all(|(at, known)| self.value(entry, at) == *known)
@@ -108,10 +108,10 @@ impl Table {
             }
             let is_known = known.is_known;
             let row = self.row(books, entry);
-            if is_known && observed.is_as_known(entry, &row) {
+            if is_known && observed.is_as_known(entry, &row, &self.spec) {
                 continue;
             }
-            observed.remember(entry, &row);
+            observed.remember(entry, &row, &self.spec);
             return Some(Delta::Inserted(row));
         }
         None

@@ -255,6 +255,7 @@ mod tests {
             size,
             when_full: WhenFull::Refuse,
             expire_ns: 0,
+            expire_by: None,
             report_ns: 0,
         }
     }

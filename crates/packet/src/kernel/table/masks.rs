@@ -2,10 +2,13 @@
 //! Varghese 1999): entries of one mask are found by one look-up in the index, with what the mask
 //! leaves of the key and the number of the mask.
 
-use super::spec::KEY_WORDS_MAX;
+use super::spec::{KEY_WORDS_MAX, TableKind, TableSpec};
 
-/// Different masks of a table at most: each costs a look-up.
+/// Different masks of a ternary table at most: each costs a look-up.
 pub const MASKS_MAX: usize = 64;
+
+/// Those of a table of prefixes: a column has no more lengths.
+const LENGTHS_MAX: usize = 129;
 
 /// The words of a key that a mask leaves.
 pub(super) type Words = [u64; KEY_WORDS_MAX];
@@ -31,13 +34,28 @@ impl Mask {
 }
 
 /// All masks of a table, those with the greatest priority first.
-#[derive(Default)]
 pub(super) struct Masks {
+    /// How many there may be.
+    max: usize,
     list: Vec<Mask>,
     numbers: u64,
 }
 
 impl Masks {
+    /// None so far.
+    pub fn of(spec: &TableSpec) -> Masks {
+        let max = match spec.kind {
+            TableKind::Prefix => LENGTHS_MAX,
+            TableKind::Exact | TableKind::Ternary => MASKS_MAX,
+        };
+        Masks { max, list: Vec::new(), numbers: 0 }
+    }
+
+    /// Whether that many further masks are not too many.
+    pub fn has_room_for(&self, further: usize) -> bool {
+        self.list.len() + further <= self.max
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Mask> {
         self.list.iter()
     }
@@ -54,7 +72,7 @@ impl Masks {
     pub fn add(&mut self, words: &Words) -> Option<Mask> {
         let at = match self.list.iter().position(|mask| mask.words == *words) {
             Some(at) => at,
-            None if self.list.len() == MASKS_MAX => return None,
+            None if self.list.len() == self.max => return None,
             None => {
                 self.numbers += 1;
                 let number = self.numbers;

@@ -62,6 +62,9 @@ const DRAFT_WORDS_MAX: usize = 2 * KEY_WORDS_MAX + 1 + VALUES_MAX;
 /// Memory of tables that stays in the nearest caches anyhow.
 const NEAR_BYTES: usize = 256 << 10;
 
+/// Look-ups by different masks that are prepared at once.
+const MASKS_AHEAD: usize = 8;
+
 /// Look-ups that are prepared at once: the lines that they read stay in the nearest cache.
 pub(crate) const AHEAD_MAX: usize = 64;
 
@@ -131,14 +134,17 @@ pub(crate) struct EntryLayout {
     pub touched: usize,
     /// All of them.
     pub words: usize,
+    /// The bits of each word of the values that its column uses.
+    pub value_masks: [u64; VALUES_MAX],
 }
 
 impl EntryLayout {
     pub fn of(spec: &TableSpec) -> EntryLayout {
         let key = spec.key_words();
         let found_by = key + usize::from(spec.kind != TableKind::Exact);
-        let touched = found_by + spec.values.len();
-        EntryLayout { key, found_by, touched, words: touched + 1 }
+        let touched = found_by + spec.value_words();
+        let value_masks = spec.value_masks();
+        EntryLayout { key, found_by, touched, words: touched + 1, value_masks }
     }
 }
 
@@ -175,17 +181,27 @@ fn look_ups_ahead(spec: &TableSpec) -> usize {
     if is_read_by_code && bytes > NEAR_BYTES { AHEAD_MAX } else { 0 }
 }
 
+/// The wheel of a table whose entries expire.
+fn wheel_of(spec: &TableSpec) -> Option<Wheel> {
+    let wheel = || match spec.expire_by {
+        // A new entry is looked at by the next tick, when its values are known.
+        Some(_) => Wheel::of_deadlines(),
+        None => Wheel::new(spec.expire_ns),
+    };
+    (spec.expire_ns > 0).then(wheel)
+}
+
 impl Table {
     /// An empty table; the declaration has been verified.
     pub fn new(spec: TableSpec, secret: Secret) -> Table {
         let layout = EntryLayout::of(&spec);
         let books = Books {
-            masks: Masks::default(),
+            masks: Masks::of(&spec),
             trie: Lpm::of(&spec),
             priorities: Vec::new(),
             ages: Queue::default(),
             queued_ns: Vec::new(),
-            wheel: (spec.expire_ns > 0).then(|| Wheel::new(spec.expire_ns)),
+            wheel: wheel_of(&spec),
             free: Vec::new(),
             used: 0,
             counts: TableCounts::default(),
@@ -237,14 +253,15 @@ impl Table {
         self.word(entry, word as usize).get()
     }
 
-    /// A value of an entry.
+    /// A word of the values of an entry.
     pub(crate) fn value(&self, entry: u32, value: u32) -> u64 {
         self.word(entry, self.layout.found_by + value as usize).get()
     }
 
-    /// Changes a value of an entry.
+    /// Changes a word of the values of an entry: the bits that its column has.
     pub(crate) fn set_value(&self, entry: u32, value: u32, number: u64) {
-        self.word(entry, self.layout.found_by + value as usize).set(number);
+        let word = self.word(entry, self.layout.found_by + value as usize);
+        word.set(number & self.layout.value_masks[value as usize]);
     }
 
     /// The entry's age begins anew.
@@ -264,11 +281,15 @@ impl Table {
 
     /// The entry that is found by these words.
     fn probe(&self, words: &[u64]) -> u32 {
+        self.probe_hashed(words, self.hash(words))
+    }
+
+    fn probe_hashed(&self, words: &[u64], hash: u64) -> u32 {
         let is_it = |entry| {
             let own = self.entries[entry as usize * self.layout.words..].iter();
             own.zip(words).all(|(own, word)| own.get() == *word)
         };
-        self.index.find(self.hash(words), is_it)
+        self.index.find(hash, is_it)
     }
 
     /// What entries of a mask are found by.
@@ -308,16 +329,35 @@ impl Table {
 
     /// The entry with the longest prefix of a key, of those with some masks.
     fn longest(&self, masks: &Masks, key: &[u64], is_one: impl Fn(&Mask) -> bool) -> u32 {
-        let probe = |mask: &Mask| {
-            self.probe(&self.found_by(mask.of(key), mask.number)[..self.layout.found_by])
-        };
-        let entries = masks.iter().filter(|mask| is_one(mask)).map(probe);
-        entries.into_iter().find(|&entry| entry != 0).unwrap_or(0)
+        let mut masks = masks.iter().filter(|mask| is_one(mask));
+        // Most look-ups find nothing; in a large table the memory of several is fetched at once.
+        let is_near = self.index.mask() * 8 < NEAR_BYTES;
+        let ahead = if is_near { 1 } else { MASKS_AHEAD };
+        let mut group = [([0; KEY_WORDS_MAX + 1], 0); MASKS_AHEAD];
+        loop {
+            let mut count = 0;
+            for (place, mask) in group[..ahead].iter_mut().zip(&mut masks) {
+                let words = self.found_by(mask.of(key), mask.number);
+                let hash = self.hash(&words[..self.layout.found_by]);
+                self.index.prefetch(hash);
+                *place = (words, hash);
+                count += 1;
+            }
+            for (words, hash) in &group[..count] {
+                let entry = self.probe_hashed(&words[..self.layout.found_by], *hash);
+                if entry != 0 {
+                    return entry;
+                }
+            }
+            if count < ahead {
+                return 0;
+            }
+        }
     }
 
     /// The entry of the key that code has put there.
     pub(crate) fn find_query(&self) -> u32 {
-        let key = [0, 1, 2, 3].map(|at: usize| self.query[at].get());
+        let key: [u64; KEY_WORDS_MAX] = std::array::from_fn(|at| self.query[at].get());
         self.find(&key[..self.layout.key])
     }
 
@@ -350,9 +390,8 @@ impl Table {
             books.counts.refused += 1;
             return 0;
         }
-        for (value, column) in self.spec.values.iter().enumerate() {
-            let number = drafted(2 * words + 1 + value) & column.mask();
-            self.set_value(entry, value as u32, number);
+        for value in 0..self.layout.touched - self.layout.found_by {
+            self.set_value(entry, value as u32, drafted(2 * words + 1 + value));
         }
         self.refresh(entry, now_ns);
         if self.spec.kind != TableKind::Exact {
@@ -467,7 +506,14 @@ impl Table {
     /// The next expired entry. The caller ends it with [`Table::expire`].
     pub(crate) fn expired(&self, now_ns: u64) -> Option<u32> {
         let books = &mut *self.books.borrow_mut();
-        let touched_ns = |entry| self.word(entry, self.layout.touched).get();
+        let touched_ns = |entry| {
+            let touched_ns = self.word(entry, self.layout.touched).get();
+            match self.spec.expire_by.map(|word| self.value(entry, word)) {
+                None => touched_ns,
+                Some(0) => u64::MAX,
+                Some(units) => touched_ns.saturating_add(units.saturating_mul(self.spec.expire_ns)),
+            }
+        };
         books.wheel.as_mut()?.expired(now_ns, touched_ns)
     }
 
@@ -480,7 +526,11 @@ impl Table {
 
     /// The period at which the caller has to check for expired entries.
     pub(crate) fn tick_ns(&self) -> Option<u64> {
-        (self.spec.expire_ns > 0).then(|| age::tick_ns(self.spec.expire_ns))
+        let tick_ns = match self.spec.expire_by {
+            Some(_) => age::DEADLINE_TICK_NS,
+            None => age::tick_ns(self.spec.expire_ns),
+        };
+        (self.spec.expire_ns > 0).then_some(tick_ns)
     }
 
     /// All entries, in the order in which they were inserted or refreshed by an insert.
@@ -498,12 +548,12 @@ impl Table {
                 books.masks.numbered(number).map_or([0; KEY_WORDS_MAX], |mask| mask.words)
             }
         };
-        let values = (0..self.spec.values.len() as u32).map(|at| self.value(entry, at));
+        let values = (0..self.spec.value_words() as u32).map(|at| self.value(entry, at));
         Row {
             key: self.spec.unpack(&key),
             mask: self.spec.unpack(&mask),
             priority: self.priority(books, entry),
-            values: values.collect(),
+            values: self.spec.join_values(values),
         }
     }
 

@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 
 use super::row::Row;
+use super::spec::TableSpec;
 
 /// A change of a table that is observed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,7 +28,7 @@ pub enum Delta {
 pub(super) struct Observed {
     /// By number of the entry.
     entries: Vec<Known>,
-    /// The known numbers of each: its priority, then its values.
+    /// The known numbers of each: its priority, then the words of its values.
     numbers: Vec<u64>,
     /// Entries that have changed, each once.
     pub(super) due: VecDeque<u32>,
@@ -72,16 +73,18 @@ impl Observed {
     }
 
     /// Whether a row has the numbers that are known of its entry.
-    pub(super) fn is_as_known(&mut self, entry: u32, row: &Row) -> bool {
-        let known = self.numbers(entry, row.values.len() + 1);
-        known[0] == row.priority && known[1..] == row.values
+    pub(super) fn is_as_known(&mut self, entry: u32, row: &Row, spec: &TableSpec) -> bool {
+        let values = spec.split_values(&row.values);
+        let known = self.numbers(entry, values.len() + 1);
+        known[0] == row.priority && known[1..] == values
     }
 
     /// They know an entry as this row.
-    pub(super) fn remember(&mut self, entry: u32, row: &Row) {
-        let known = self.numbers(entry, row.values.len() + 1);
+    pub(super) fn remember(&mut self, entry: u32, row: &Row, spec: &TableSpec) {
+        let values = spec.split_values(&row.values);
+        let known = self.numbers(entry, values.len() + 1);
         known[0] = row.priority;
-        known[1..].copy_from_slice(&row.values);
+        known[1..].copy_from_slice(&values);
         self.entry(entry).is_known = true;
     }
 }

@@ -20,6 +20,7 @@ fn spec(kind: TableKind, when_full: WhenFull, expire_ns: u64) -> TableSpec {
         size: 12,
         when_full,
         expire_ns,
+        expire_by: None,
         report_ns: 0,
     }
 }
@@ -158,7 +159,9 @@ fn check(kind: TableKind, when_full: WhenFull, expire_ns: u64, seed: u64) {
             );
         }
         let rows = table.rows().into_iter().map(|row| (row.key, row.mask, row.values));
-        let known = list.iter().map(|it| (it.key.to_vec(), it.mask.to_vec(), vec![it.value]));
+        let columns = |words: [u64; 3]| words.map(u128::from).to_vec();
+        let known =
+            list.iter().map(|it| (columns(it.key), columns(it.mask), vec![it.value.into()]));
         assert_eq!(rows.collect::<Vec<_>>(), known.collect::<Vec<_>>());
         assert!(masks(&list) <= MASKS_MAX);
         assert_eq!(table.counts().entries as usize, list.len());
@@ -213,7 +216,7 @@ fn a_mask_of_a_prefix_counts_up_to_its_first_zero() {
         assert_ne!(entry, 0);
         assert_eq!(table.key(entry, 0), 0x1234_5678 & left, "{mask:x}");
         let row = table.rows().pop().expect("it is there");
-        assert_eq!((&row.key[..], &row.mask[..]), (&[0x1234_5678 & left][..], &[left][..]));
+        assert_eq!((row.key, row.mask), (vec![0x1234_5678 & left as u128], vec![left as u128]));
         // Bits beyond the column do not count.
         assert_eq!(table.find(&[0x7_1234_5678]), entry);
         table.delete(entry);
@@ -224,13 +227,80 @@ fn a_mask_of_a_prefix_counts_up_to_its_first_zero() {
 #[test]
 fn keys_are_packed_into_words() {
     let mut spec = spec(TableKind::Exact, WhenFull::Refuse, 0);
-    assert_eq!(spec.pack(&[0x1FF, u64::MAX, 9]), [0xFF, u64::MAX, 1, 0]);
-    assert_eq!(spec.unpack(&[0xFF, u64::MAX, 1]), [0xFF, u64::MAX, 1]);
+    let all = u64::MAX;
+    assert_eq!(spec.pack(&[0x1FF, all.into(), 9])[..3], [0xFF, all, 1]);
+    assert_eq!(spec.unpack(&[0xFF, all, 1]), [0xFF, all.into(), 1]);
     spec.key.remove(1);
     assert_eq!((spec.pack(&[1, 2])[0], spec.key_words()), (0x201, 1));
     assert_eq!(spec.verify(), None);
-    spec.key = vec![Column { name: "wide".to_owned(), bits: 64, meaning: Meaning::Number }; 5];
-    assert!(spec.verify().is_some_and(|what| what.contains("256 bits")));
+    spec.key = vec![Column { name: "wide".to_owned(), bits: 64, meaning: Meaning::Number }; 7];
+    assert!(spec.verify().is_some_and(|what| what.contains("384 bits")));
+}
+
+#[test]
+fn an_address_of_ipv6_takes_two_words() {
+    let mut spec = spec(TableKind::Exact, WhenFull::Refuse, 0);
+    let address = Column { name: "a".to_owned(), bits: 128, meaning: Meaning::Ipv6 };
+    spec.key.insert(1, address.clone());
+    spec.values.insert(0, address.clone());
+    let wide = 0x2001_0db8_0000_0000_0000_0000_0000_0001;
+    let (high, low) = (0x2001_0db8_0000_0000, 1);
+    let words = spec.pack(&[7, wide, 9, 5]);
+    assert_eq!((words, spec.key_words()), ([7, high, low, 9, 5, 0], 5));
+    assert_eq!(spec.unpack(&words), [7, wide, 9, 5]);
+    assert_eq!(spec.split_values(&[wide, 4]), [high, low, 4]);
+    assert_eq!(spec.join_values([high, low, 4].into_iter()), [wide, 4]);
+    assert_eq!((spec.value_masks()[..3].to_vec(), spec.draft_words()), (vec![!0, !0, 0xFFFF], 14));
+    assert_eq!(spec.verify(), None);
+    spec.key[1].bits = 127;
+    assert!(spec.verify().is_some_and(|what| what.contains("128")));
+    // It does not share a word with what is before it.
+    spec.key = vec![address.clone(), address.clone(), address.clone()];
+    assert_eq!((spec.verify(), spec.key_words()), (None, 6));
+    spec.values = vec![address; 5];
+    assert!(spec.verify().is_some_and(|what| what.contains("8 words")));
+}
+
+#[test]
+fn prefixes_of_ipv6_have_any_length() {
+    // A small table is searched length by length, a large one several lengths at once.
+    for size in [200, 100_000] {
+        prefixes_of_ipv6(size);
+    }
+}
+
+fn prefixes_of_ipv6(size: u32) {
+    let mut spec = spec(TableKind::Prefix, WhenFull::Refuse, 0);
+    spec.key = vec![Column { name: "net".to_owned(), bits: 128, meaning: Meaning::Ipv6 }];
+    (spec.size, spec.writer) = (size, TableWriter::Program);
+    let table = Table::new(spec, Secret::new(3));
+    let mask = |bits: u32| !u128::MAX.checked_shr(bits).unwrap_or(0);
+    let address = 0x2001_0db8_ffff_0000_1234_5678_9abc_def1_u128;
+    let row = |bits: u32| Row {
+        key: vec![address & mask(bits)],
+        mask: vec![mask(bits)],
+        priority: 0,
+        values: vec![bits.into()],
+    };
+    let all: Vec<Change> = (0..=128).map(|bits| Change::Insert(row(bits))).collect();
+    assert_eq!(table.write(&all, 0), Ok(()));
+    let halves = |number: u128| [(number >> 64) as u64, number as u64];
+    let longest = |number: u128| {
+        let entry = table.find(&halves(number));
+        (entry != 0).then(|| table.value(entry, 0))
+    };
+    for bit in 0..128 {
+        assert_eq!(longest(address ^ 1 << (127 - bit)), Some(bit));
+        assert_eq!(longest(address ^ (u128::MAX >> bit)), Some(bit));
+    }
+    assert_eq!(longest(address), Some(128));
+    for bits in [128, 65, 64, 63, 0] {
+        assert_eq!(table.write(&[Change::Delete(row(bits))], 0), Ok(()));
+    }
+    assert_eq!((longest(address), longest(address ^ 1 << 63)), (Some(127), Some(62)));
+    assert_eq!(longest(!address), None);
+    let bad = Row { mask: vec![0xFF << 64], key: vec![0], ..row(8) };
+    assert_eq!(table.write(&[Change::Insert(bad)], 0), Err(TableError::BadRow(0)));
 }
 
 /// An observer of a table knows all of it once there is nothing more to take, whatever has
@@ -266,7 +336,7 @@ fn follow(kind: TableKind, expire_ns: u64, seed: u64) {
             table.observe(known.clone());
         }
         let key = [rng.below(4), rng.below(2), rng.below(8)];
-        let found = table.find(&table.spec().pack(&key)[..3]);
+        let found = table.find(&table.spec().pack(&key.map(u128::from))[..3]);
         match rng.below(6) {
             0 if found != 0 => table.delete(found),
             1 if found != 0 => table.set_value(found, 0, rng.below(1 << 16)),
@@ -315,4 +385,54 @@ fn whoever_follows_a_table_knows_what_is_there() {
             follow(kind, expire_ns, seed as u64);
         }
     }
+}
+
+#[test]
+fn entries_may_have_a_time_of_their_own() {
+    const S: u64 = 1_000_000_000;
+    let mut spec = spec(TableKind::Exact, WhenFull::Refuse, S);
+    (spec.size, spec.expire_by) = (400, Some(0));
+    let (table, mut rng) = (Table::new(spec, Secret::new(3)), Rng::new(3));
+    // By entry: its seconds, and when they are over.
+    let mut known = vec![None; 401];
+    let end = |now: u64, seconds: u64| if seconds == 0 { u64::MAX } else { now + seconds * S };
+    let mut gone = 0;
+    for step in 0..4000_u64 {
+        let now = 5 * S + step * S / 8;
+        let seconds = *rng.pick(&[0, 1, 5, 60, 600]).expect("some");
+        match rng.below(3) {
+            0 => {
+                table.set_draft(1, step);
+                table.set_draft(7, seconds);
+                let entry = table.insert(now);
+                if entry != 0 {
+                    known[entry as usize] = Some((seconds, end(now, seconds), now));
+                }
+            }
+            _ => {
+                let entry = 1 + rng.below(400) as usize;
+                if let Some((own, over, changed)) = &mut known[entry] {
+                    // A longer time, or a shorter one.
+                    if rng.below(4) == 0 {
+                        table.set_value(entry as u32, 0, seconds);
+                        *own = seconds;
+                    }
+                    table.refresh(entry as u32, now);
+                    (*over, *changed) = (end(now, *own), now);
+                }
+            }
+        }
+        while let Some(entry) = table.expired(now) {
+            let (_, over, _) = known[entry as usize].take().expect("it is there");
+            assert!(over <= now, "{step}: {over} {now}");
+            table.expire(entry);
+            gone += 1;
+        }
+        let late = |(_, over, changed): &(u64, u64, u64)| {
+            let seen = (changed + age::LOOK_NS).max(*over);
+            *over != u64::MAX && seen + 2 * age::DEADLINE_TICK_NS < now
+        };
+        assert!(known.iter().flatten().all(|entry| !late(entry)), "{step}");
+    }
+    assert!(gone > 200 && known.iter().flatten().any(|entry| entry.0 == 0), "{gone}");
 }

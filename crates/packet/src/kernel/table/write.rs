@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::masks::MASKS_MAX;
 use super::spec::{TableKind, TableSpec, TableWriter};
 use super::{Row, Table};
 
@@ -74,7 +73,7 @@ impl Table {
         let inserts = changes.iter().filter(|it| matches!(it, Change::Insert(_))).count();
         let books = self.books.borrow();
         let entries = books.counts.entries as usize + inserts;
-        entries > self.spec.size as usize || books.masks.iter().count() + inserts > MASKS_MAX
+        entries > self.spec.size as usize || !books.masks.has_room_for(inserts)
     }
 
     fn copy(&self) -> Table {
@@ -100,7 +99,8 @@ impl Table {
         let words = self.layout.key;
         let (key, mask) = (self.spec.pack(&row.key), self.spec.pack(&row.mask));
         let all = key[..words].iter().chain(&mask[..words]).chain([&row.priority]);
-        for (at, word) in all.chain(&row.values).enumerate() {
+        let values = self.spec.split_values(&row.values);
+        for (at, word) in all.chain(&values).enumerate() {
             self.set_draft(at as u32, *word);
         }
         self.insert(now_ns) != 0
@@ -128,7 +128,7 @@ impl Table {
 /// Whether key and mask of a row are such of a table.
 fn fits(spec: &TableSpec, row: &Row) -> bool {
     let columns = spec.key.iter();
-    let is_wide = |(column, number): (&super::spec::Column, &u64)| number & !column.mask() != 0;
+    let is_wide = |(column, number): (&super::spec::Column, &u128)| number & !column.mask() != 0;
     let all_ones = || columns.clone().zip(&row.mask).all(|(it, mask)| *mask == it.mask());
     let has_columns = row.key.len() == spec.key.len() && row.mask.len() == spec.key.len();
     if !has_columns || columns.clone().zip(&row.key).any(is_wide) {
@@ -142,13 +142,14 @@ fn fits(spec: &TableSpec, row: &Row) -> bool {
             let others = spec.key[..last].iter().zip(&row.mask);
             // Ones, then zeros, down from the highest bit of the column.
             let rest = spec.key[last].mask() & !row.mask[last];
-            let is_prefix = row.mask[last] & !spec.key[last].mask() == 0 && rest & (rest + 1) == 0;
+            let is_prefix =
+                row.mask[last] & !spec.key[last].mask() == 0 && rest & rest.wrapping_add(1) == 0;
             is_prefix && others.into_iter().all(|(it, mask)| *mask == it.mask())
         }
     }
 }
 
 fn values_fit(spec: &TableSpec, row: &Row) -> bool {
-    let fits = |(column, number): (&super::spec::Column, &u64)| number & !column.mask() == 0;
+    let fits = |(column, number): (&super::spec::Column, &u128)| number & !column.mask() == 0;
     row.values.len() == spec.values.len() && spec.values.iter().zip(&row.values).all(fits)
 }

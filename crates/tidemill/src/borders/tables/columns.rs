@@ -11,7 +11,7 @@
 use std::fmt;
 
 use tidemill_packet::kernel::table::Row;
-use tidemill_packet::kernel::table::spec::{Column, Meaning, TableKind, TableSpec, low_bits};
+use tidemill_packet::kernel::table::spec::{Column, Meaning, TableKind, TableSpec};
 use tidemill_relation::{OwnedValue, TypeSet, Value};
 
 /// The types of the columns; the first is the location.
@@ -35,7 +35,7 @@ fn type_of(column: &Column) -> TypeSet {
     match column.meaning {
         Meaning::Number => TypeSet::INT,
         Meaning::Truth => TypeSet::BOOL,
-        Meaning::Ipv4 | Meaning::Mac => TypeSet::BYTES,
+        Meaning::Ipv4 | Meaning::Ipv6 | Meaning::Mac => TypeSet::BYTES,
     }
 }
 
@@ -77,7 +77,7 @@ fn variable(column: &str) -> String {
 /// The columns of a row, without the location.
 pub(super) fn columns_of(spec: &TableSpec, row: &Row) -> Vec<OwnedValue> {
     let mut all = Vec::new();
-    let mut put = |columns: &[Column], numbers: &[u64]| {
+    let mut put = |columns: &[Column], numbers: &[u128]| {
         all.extend(columns.iter().zip(numbers).map(|(column, number)| value_of(column, *number)));
     };
     put(&spec.key, &row.key);
@@ -89,20 +89,21 @@ pub(super) fn columns_of(spec: &TableSpec, row: &Row) -> Vec<OwnedValue> {
         }
         TableKind::Ternary => {
             put(&spec.key, &row.mask);
-            put(&[number("", 64)], &[row.priority]);
+            put(&[number("", 64)], &[row.priority.into()]);
         }
     }
     put(&spec.values, &row.values);
     all
 }
 
-fn value_of(column: &Column, number: u64) -> OwnedValue {
+fn value_of(column: &Column, number: u128) -> OwnedValue {
     let bytes = number.to_be_bytes();
     OwnedValue::new(match column.meaning {
-        Meaning::Number => Value::Int(number.cast_signed()),
+        Meaning::Number => Value::Int(number as i64),
         Meaning::Truth => Value::Bool(number != 0),
-        Meaning::Ipv4 => Value::Bytes(&bytes[4..]),
-        Meaning::Mac => Value::Bytes(&bytes[2..]),
+        Meaning::Ipv4 => Value::Bytes(&bytes[12..]),
+        Meaning::Ipv6 => Value::Bytes(&bytes),
+        Meaning::Mac => Value::Bytes(&bytes[10..]),
     })
 }
 
@@ -141,6 +142,7 @@ impl fmt::Display for RowError {
                     Meaning::Number => "a number",
                     Meaning::Truth => "a truth value",
                     Meaning::Ipv4 => "the 4 bytes of an address",
+                    Meaning::Ipv6 => "the 16 bytes of an address",
                     Meaning::Mac => "the 6 bytes of an address",
                 };
                 write!(f, "{value} is not {what}: `{column}`")
@@ -159,7 +161,7 @@ pub(super) fn row_of<'v>(
     columns: impl IntoIterator<Item = Value<'v>>,
 ) -> Result<Row, RowError> {
     let mut columns = columns.into_iter();
-    let mut take = |declared: &[Column]| -> Result<Vec<u64>, RowError> {
+    let mut take = |declared: &[Column]| -> Result<Vec<u128>, RowError> {
         declared.iter().map(|column| number_of(column, columns.next())).collect()
     };
     let key = take(&spec.key)?;
@@ -170,14 +172,14 @@ pub(super) fn row_of<'v>(
             let prefix = take(&[number("Prefix", 64)])?[0];
             let bits = spec.key.last().map_or(0, |last| last.bits);
             if prefix > bits.into() {
-                return Err(RowError::Prefix { prefix: prefix.cast_signed(), bits });
+                return Err(RowError::Prefix { prefix: prefix as i64, bits });
             }
-            let rest = low_bits(bits - prefix as u32);
-            let mut mask: Vec<u64> = all().collect();
+            let rest = number("", bits - prefix as u32).mask();
+            let mut mask: Vec<u128> = all().collect();
             mask.last_mut().into_iter().for_each(|last| *last &= !rest);
             (mask, 0)
         }
-        TableKind::Ternary => (take(&spec.key)?, take(&[number("Priority", 64)])?[0]),
+        TableKind::Ternary => (take(&spec.key)?, take(&[number("Priority", 64)])?[0] as u64),
     };
     let beyond = key.iter().zip(&mask).position(|(number, mask)| number & !mask != 0);
     if let Some(at) = beyond {
@@ -195,11 +197,11 @@ fn number(name: &str, bits: u32) -> Column {
     Column { name: name.to_owned(), bits, meaning: Meaning::Number }
 }
 
-fn number_of(column: &Column, value: Option<Value<'_>>) -> Result<u64, RowError> {
+fn number_of(column: &Column, value: Option<Value<'_>>) -> Result<u128, RowError> {
     let name = || column.name.clone();
     let read = match (column.meaning, value) {
         (Meaning::Number, Some(Value::Int(number))) => {
-            let bits = number.cast_unsigned();
+            let bits = u128::from(number.cast_unsigned());
             if bits & !column.mask() != 0 {
                 return Err(RowError::Range { number, bits: column.bits, column: name() });
             }
@@ -207,6 +209,7 @@ fn number_of(column: &Column, value: Option<Value<'_>>) -> Result<u64, RowError>
         }
         (Meaning::Truth, Some(Value::Bool(truth))) => Some(truth.into()),
         (Meaning::Ipv4, Some(Value::Bytes(bytes))) => address::<4>(bytes),
+        (Meaning::Ipv6, Some(Value::Bytes(bytes))) => address::<16>(bytes),
         (Meaning::Mac, Some(Value::Bytes(bytes))) => address::<6>(bytes),
         _ => None,
     };
@@ -216,9 +219,9 @@ fn number_of(column: &Column, value: Option<Value<'_>>) -> Result<u64, RowError>
     })
 }
 
-fn address<const BYTES: usize>(bytes: &[u8]) -> Option<u64> {
+fn address<const BYTES: usize>(bytes: &[u8]) -> Option<u128> {
     let bytes: [u8; BYTES] = bytes.try_into().ok()?;
-    Some(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    Some(bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte)))
 }
 
 #[cfg(test)]
@@ -236,13 +239,14 @@ mod tests {
             size: 8,
             when_full: tidemill_packet::kernel::table::spec::WhenFull::Refuse,
             expire_ns: 0,
+            expire_by: None,
             report_ns: 0,
         }
     }
 
     #[test]
     fn rows_go_there_and_back() {
-        let all = u64::from(u32::MAX);
+        let all = u128::from(u32::MAX);
         for (kind, mask, priority, form_of) in [
             (TableKind::Exact, [1, all], 0, "`a::t(@N, IsInner, Net, Hop, Bytes)`"),
             (
@@ -260,7 +264,7 @@ mod tests {
         ] {
             let spec = spec(kind);
             let key = vec![mask[0], 0x0A01_0200 & mask[1]];
-            let values = vec![0x0200_0000_0001, u64::MAX];
+            let values = vec![0x0200_0000_0001, u64::MAX.into()];
             let row = Row { key, mask: mask.to_vec(), priority, values };
             let columns = columns_of(&spec, &row);
             assert_eq!(row_of(&spec, columns.iter().map(OwnedValue::get)), Ok(row));
@@ -276,6 +280,27 @@ mod tests {
         assert_eq!(key(&spec(TableKind::Exact)), [1, 2]);
         assert_eq!(key(&spec(TableKind::Prefix)), [1, 2, 3]);
         assert_eq!(key(&spec(TableKind::Ternary)), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn addresses_of_ipv6_are_16_bytes() {
+        let mut spec = spec(TableKind::Prefix);
+        spec.key[1] = Column { name: "net".to_owned(), bits: 128, meaning: Meaning::Ipv6 };
+        let net = 0x2001_0db8_0001 << 80;
+        let row = Row {
+            key: vec![1, net],
+            mask: vec![1, u128::MAX << 80],
+            priority: 0,
+            values: vec![2, 3],
+        };
+        let columns = columns_of(&spec, &row);
+        assert_eq!(columns[1].get(), Value::Bytes(&net.to_be_bytes()));
+        assert_eq!(columns[2].get(), Value::Int(48));
+        assert_eq!(row_of(&spec, columns.iter().map(OwnedValue::get)), Ok(row));
+        let short = columns[..].iter().map(OwnedValue::get).enumerate();
+        let short = short.map(|(at, it)| if at == 1 { Value::Bytes(&[1; 4]) } else { it });
+        let found = row_of(&spec, short).expect_err("it is no address of IPv6").to_string();
+        assert!(found.ends_with("is not the 16 bytes of an address: `net`"), "{found}");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::borders::rows::{put, relation_rows};
 use crate::machine::Machine;
 
 /// The identity of an entry: key and mask.
-type Entry = (Vec<u64>, Vec<u64>);
+type Entry = (Vec<u128>, Vec<u128>);
 
 /// Changes of a table, with their rows in the relation.
 #[derive(Default)]

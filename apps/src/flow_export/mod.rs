@@ -1,18 +1,21 @@
-//! Flow records of the packets that pass, by IPFIX (RFC 7011 over UDP).
+//! Flow records of the packets that pass, by IPFIX (RFC 7011 over UDP) or as messages of protobuf.
 //!
 //! | part | does |
 //! |---|---|
 //! | `key` | from a frame to the key of its flow |
 //! | `table` | the flows that are under way, and when they end |
-//! | `message` | flows as messages |
+//! | `message` | flows as messages: `ipfix`, or `protobuf` by `flow.proto` |
 //! | `envelope` | messages as packets |
 //!
 //! Flows that have ended wait until they fill a message or the next tick comes. They wait as flows
 //! and not as bytes, so a new config holds for them.
 
 mod envelope;
+mod head;
+mod ipfix;
 mod key;
 mod message;
+mod protobuf;
 mod table;
 
 use std::net::IpAddr;
@@ -23,12 +26,14 @@ use tidemill_packet::app::{App, ConfigError, Fault, Flushed, Io, Mac, Reconfigur
 use tidemill_stdx::rng::Rng;
 
 use envelope::End;
+use head::Head;
 use key::{NoFlow, Observed};
-use message::Head;
+use message::Format;
 use table::{EndReason, Ended, FLOWS_MAX, FlowTable, Timeouts};
 
 tidemill_packet::declare! {
-    /// Counts the packets of each flow that passes and sends the flows to a collector as IPFIX.
+    /// Counts the packets of each flow that passes and sends the flows to a collector, as IPFIX or
+    /// protobuf.
     ///
     /// A flow is one direction: addresses, protocol, ports and VLAN of packets of IPv4 or IPv6. Its
     /// record has packets, bytes (those of IP), flags of TCP, the times of the first and the last
@@ -54,6 +59,8 @@ tidemill_packet::declare! {
             collector_mac: Mac = Mac([0; 6]),
             /// The address that messages come from, of the same family.
             address: IpAddr,
+            /// `ipfix`, or `protobuf`: each datagram is a `Flows` of `tidemill.flow`.
+            format: String = "ipfix".to_owned(),
             /// The UDP port that they come from.
             source_port: u16 = 4739,
             /// The Ethernet address that they come from.
@@ -68,7 +75,7 @@ tidemill_packet::declare! {
             flows: u32 = 262144,
             /// N: one packet in N is counted, at random; collectors learn N and multiply by it.
             sample: u32 = 1,
-            /// Seconds after which templates are sent again.
+            /// Seconds after which templates of IPFIX are sent again.
             templates: u32 = 60,
             /// Messages of flows after which templates are sent again; 0: only by time.
             templates_messages: u32 = 0,
@@ -114,8 +121,8 @@ pub struct FlowExport {
     surplus: Vec<Ended>,
     /// The number of this instance of the graph.
     instance: u32,
-    /// Data records sent in this domain, modulo 2^32.
-    sequence: u32,
+    /// Records sent in this domain.
+    sequence: u64,
     /// When templates were sent last, and messages since; none, if the collector has none.
     templates_sent: Option<(u64, u32)>,
     counts: Counts,
@@ -158,9 +165,14 @@ impl FlowExportConfig {
         End { mac: self.collector_mac, address: self.collector, port: self.port }
     }
 
+    fn format(&self) -> Format {
+        // Checked before: there is no other.
+        Format::parse(&self.format).unwrap_or(Format::Ipfix)
+    }
+
     /// Bytes for the records of a message.
     fn room(&self) -> usize {
-        message::room(envelope::message_bytes(self.mtu, self.collector))
+        self.format().room(envelope::message_bytes(self.mtu, self.collector))
     }
 }
 
@@ -176,6 +188,9 @@ impl App for FlowExport {
         if config.collector.is_ipv4() != config.address.is_ipv4() {
             let message = "it must be of the same family as the collector's";
             return Err(ConfigError::new("address", message));
+        }
+        if Format::parse(&config.format).is_none() {
+            return Err(ConfigError::new("format", "it is ipfix or protobuf"));
         }
         if config.flows > FLOWS_MAX {
             return Err(ConfigError::new("flows", format!("it must be {FLOWS_MAX} at most")));
@@ -203,7 +218,8 @@ impl App for FlowExport {
         })
     }
 
-    /// Flows go on. Another collector or domain gets templates first, and a sequence of its own.
+    /// Flows go on. Another collector, domain or format gets templates first, and a sequence of its
+    /// own.
     fn reconfigure(&mut self, config: FlowExportConfig) -> Reconfigured {
         let before = std::mem::replace(&mut self.config, config);
         let config = &self.config;
@@ -213,7 +229,8 @@ impl App for FlowExport {
         }
         let is_other = config.from() != before.from()
             || config.to() != before.to()
-            || config.domain != before.domain;
+            || config.domain != before.domain
+            || config.format != before.format;
         if is_other {
             self.sequence = 0;
         }
@@ -339,7 +356,7 @@ impl FlowExport {
     /// Takes a flow into the next message, after that has been sent if it is full.
     fn export(&mut self, io: &mut Io, ended: Ended) {
         self.counts.evicted += u64::from(ended.reason == EndReason::LackOfResources);
-        let bytes = message::record_bytes(&ended);
+        let bytes = self.config.format().record_bytes(&ended);
         if self.waiting_bytes + bytes > self.config.room() {
             self.send(io);
         }
@@ -350,9 +367,10 @@ impl FlowExport {
     /// Sends the flows that wait, in as many messages as the present MTU requires.
     fn send(&mut self, io: &mut Io) {
         let waiting = std::mem::take(&mut self.waiting);
-        let (room, mut start, mut bytes) = (self.config.room(), 0, 0);
+        let (format, room) = (self.config.format(), self.config.room());
+        let (mut start, mut bytes) = (0, 0);
         for (at, ended) in waiting.iter().enumerate() {
-            let more = message::record_bytes(ended);
+            let more = format.record_bytes(ended);
             if bytes + more > room {
                 self.send_flows(io, &waiting[start..at]);
                 (start, bytes) = (at, 0);
@@ -368,8 +386,11 @@ impl FlowExport {
     }
 
     fn send_flows(&mut self, io: &mut Io, flows: &[Ended]) {
-        self.send_templates(io);
-        let message = message::flows(self.head(io), flows);
+        let (format, sample) = (self.config.format(), self.config.sample);
+        if format.has_templates() {
+            self.send_templates(io);
+        }
+        let message = format.flows(self.head(io), sample, flows);
         let is_sent = self.transmit(io, &message, flows.len() as u32);
         let count = if is_sent { &mut self.counts.exported } else { &mut self.counts.lost };
         *count += flows.len() as u64;
@@ -389,17 +410,15 @@ impl FlowExport {
         if is_known {
             return;
         }
-        let (message, records) = message::templates(self.head(io), config.sample);
+        let (message, records) = ipfix::templates(self.head(io), config.sample);
         if self.transmit(io, &message, records) {
             self.templates_sent = Some((now_ns, 0));
         }
     }
 
     fn head(&self, io: &Io) -> Head {
-        let time_s = io.wall_ns().div_euclid(S as i64);
         Head {
-            // The field ends in 2106.
-            time_s: time_s as u32,
+            time_ns: io.wall_ns(),
             sequence: self.sequence,
             domain: self.config.domain.wrapping_add(self.instance),
         }
@@ -408,7 +427,7 @@ impl FlowExport {
     /// Sends a message, if the link has room and the pool a packet. Collectors see by the sequence
     /// that records are missing.
     fn transmit(&mut self, io: &mut Io, message: &[u8], records: u32) -> bool {
-        self.sequence = self.sequence.wrapping_add(records);
+        self.sequence = self.sequence.wrapping_add(records.into());
         let frame = envelope::frame(&self.config.from(), &self.config.to(), message);
         if io.room(EXPORT) == 0 {
             return false;

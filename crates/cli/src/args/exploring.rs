@@ -42,6 +42,9 @@ pub struct ExploreArgs {
     /// states, but runs in which a message comes between are missed
     #[arg(long)]
     pub atomic_chains: bool,
+    /// Take states that differ by a permutation of interchangeable nodes for one
+    #[arg(long)]
+    pub symmetry: bool,
     /// Explore all orders of turns, even where the order makes no difference
     #[arg(long)]
     pub no_reduction: bool,

@@ -9,8 +9,9 @@ use std::collections::VecDeque;
 use tidemill_stdx::hash::Map;
 
 use super::locals::Failure;
+use super::row::State;
 use super::search::Walked;
-use super::steps::{State, Step, StepKind, Steps, Transition};
+use super::steps::{Step, StepKind, Steps, Transition};
 use super::turns::MessageId;
 
 /// The part of a path from which its last step follows, as a path that was replayed. If the replay

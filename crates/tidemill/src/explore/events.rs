@@ -5,8 +5,10 @@ use std::fmt;
 use tidemill_overlog::node::Event;
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::text::DisplayTuple;
-use tidemill_relation::{Seq, write_value};
+use tidemill_relation::{Seq, SeqBuilder, write_value};
 use tidemill_stdx::hash::Map;
+
+use super::renaming::Renaming;
 
 /// An event by number.
 pub(super) type EventId = u32;
@@ -23,6 +25,8 @@ pub(super) struct Known {
 pub(super) struct Events {
     known: Vec<Known>,
     numbers: Map<Box<[u8]>, EventId>,
+    /// Events of facts by these in sorted order; nothing where there are several.
+    facts: Map<Vec<Vec<u8>>, Option<EventId>>,
 }
 
 impl Events {
@@ -36,6 +40,10 @@ impl Events {
             Some(number) => *number,
             None => {
                 self.numbers.insert(key.into(), next);
+                if let Event::Facts { tuples } = &event {
+                    let entry = self.facts.entry(sorted(tuples));
+                    entry.and_modify(|known| *known = None).or_insert(Some(next));
+                }
                 self.known.push(Known { event, left });
                 next
             }
@@ -45,6 +53,21 @@ impl Events {
     /// An event.
     pub(super) fn get(&self, number: EventId) -> &Known {
         &self.known[number as usize]
+    }
+
+    /// The number of an event under a permutation of nodes. Nodes have facts of all nodes in one
+    /// order: the renamed facts are those of the renamed node if only their order differs.
+    pub(super) fn renamed(&mut self, number: EventId, renaming: &Renaming) -> EventId {
+        if renaming.is_identity() {
+            return number;
+        }
+        let Known { event, left } = self.get(number);
+        let (event, left) = (renaming.event(event), *left);
+        let same = match &event {
+            Event::Facts { tuples } => self.facts.get(&sorted(tuples)).copied().flatten(),
+            _ => None,
+        };
+        same.unwrap_or_else(|| self.number(event, left))
     }
 
     /// The timer that fires in an event.
@@ -63,6 +86,18 @@ impl Events {
     pub(super) fn bytes(&self) -> usize {
         self.known.len() * (size_of::<Known>() + 160)
     }
+}
+
+/// Tuples as bytes, sorted.
+fn sorted(tuples: &[(RelationId, SeqBuilder)]) -> Vec<Vec<u8>> {
+    let bytes = |(relation, row): &(RelationId, SeqBuilder)| {
+        let mut bytes = relation.0.to_le_bytes().to_vec();
+        row.as_seq().iter().for_each(|value| write_value(&mut bytes, value));
+        bytes
+    };
+    let mut all: Vec<Vec<u8>> = tuples.iter().map(bytes).collect();
+    all.sort_unstable();
+    all
 }
 
 /// Appends a key that is equal for equal events.

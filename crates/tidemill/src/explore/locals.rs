@@ -12,7 +12,9 @@ use tidemill_stdx::hash::Map;
 use super::events::EventId;
 use super::fit::Traits;
 use super::options::ExploreOptions;
+use super::orbits::{Orbit, Orbits};
 use super::properties::ProjectionId;
+use super::renaming::Renaming;
 use super::turns::{MessageId, Outcome, TablesId, TurnKey, Turns};
 
 /// The number of a state of a node.
@@ -83,6 +85,9 @@ pub(super) struct Locals {
     chains: Map<LocalId, Rc<[Moved]>>,
     given: Map<(LocalId, EventId), LocalId>,
     fired: Map<LocalId, Rc<[(u32, LocalId)]>>,
+    /// What permutations of nodes make of things, if some are interchangeable.
+    pub(super) orbits: Option<Orbits>,
+    renamed: Map<LocalId, Orbit>,
 }
 
 impl Locals {
@@ -116,7 +121,61 @@ impl Locals {
             chains: Map::default(),
             given: Map::default(),
             fired: Map::default(),
+            orbits: None,
+            renamed: Map::default(),
         }
+    }
+
+    /// Whether the nodes that a permutation exchanges begin alike.
+    pub(super) fn begin_alike(&mut self, renaming: &Renaming) -> bool {
+        (0..).zip(&renaming.to).all(|(node, &becomes)| {
+            let [own, other] = [node, becomes].map(|node| self.start(node, None));
+            let [own, other] = [own, other].map(|local| self.get(local).clone());
+            let events = own.inbox.iter().map(|it| self.turns.events.renamed(*it, renaming));
+            let inbox: Box<[EventId]> = events.collect();
+            self.turns.tables_renamed(own.tables, renaming) == Some(other.tables)
+                && inbox == other.inbox
+                && own.timers == other.timers
+                && self.periods_ns[node as usize] == self.periods_ns[becomes as usize]
+        })
+    }
+
+    /// The state of a node under each permutation: that of other nodes.
+    pub(super) fn renamed(&mut self, local: LocalId) -> Orbit {
+        if let Some(orbit) = self.renamed.get(&local) {
+            return orbit.clone();
+        }
+        let before = self.get(local).clone();
+        let Locals { orbits, turns, .. } = self;
+        let Some(orbits) = orbits else { return Rc::new([local]) };
+        let tables = orbits.tables(turns, before.tables);
+        let events: Vec<Orbit> = before.inbox.iter().map(|it| orbits.event(turns, *it)).collect();
+        let all = (0..).zip(&*tables).map(|(at, &tables): (usize, _)| {
+            let inbox = events.iter().map(|orbit| orbit[at]).collect();
+            self.number(Local { tables, inbox, ..Local::clone(&before) })
+        });
+        let orbit: Orbit = all.collect();
+        self.renamed.insert(local, orbit.clone());
+        orbit
+    }
+
+    /// A message under each permutation.
+    pub(super) fn renamed_message(&mut self, message: MessageId) -> Orbit {
+        match &mut self.orbits {
+            Some(orbits) => orbits.message(&mut self.turns, message),
+            None => Rc::new([message]),
+        }
+    }
+
+    /// Why nodes are not interchangeable.
+    pub(super) fn asymmetry(&self) -> Option<String> {
+        self.orbits.as_ref()?.broken.clone()
+    }
+
+    /// Whether the search has to be repeated: results depend on the order of rows, which was left
+    /// out, or nodes are not interchangeable.
+    pub(super) fn is_void(&self) -> bool {
+        self.turns.needs_order || self.orbits.as_ref().is_some_and(|it| it.broken.is_some())
     }
 
     /// A state by number.
@@ -138,7 +197,11 @@ impl Locals {
     pub(super) fn bytes(&self) -> usize {
         let known: usize = self.known.len() * (size_of::<Local>() + 120);
         let moves = (self.moves.len() + self.chains.len()) * 160;
-        known + moves + (self.given.len() + self.fired.len()) * 24 + self.turns.bytes()
+        let orbits = self
+            .orbits
+            .as_ref()
+            .map_or(0, |orbits| orbits.bytes() + self.renamed.len() * (orbits.all.len() * 4 + 60));
+        orbits + known + moves + (self.given.len() + self.fired.len()) * 24 + self.turns.bytes()
     }
 
     fn number(&mut self, local: Local) -> LocalId {
@@ -189,7 +252,11 @@ impl Locals {
         let before = self.get(local).clone();
         let Some((&event, rest)) = before.inbox.split_first() else { return Rc::new([]) };
         let Local { tables, symbol, clock_ns, .. } = *before;
-        let outcomes = self.turns.outcomes(TurnKey { tables, event, symbol, clock_ns });
+        let key = TurnKey { tables, event, symbol, clock_ns };
+        if let Some(orbits) = &mut self.orbits {
+            orbits.verify(&mut self.turns, key);
+        }
+        let outcomes = self.turns.outcomes(key);
         let mut moves: Vec<Moved> = Vec::with_capacity(outcomes.len());
         for outcome in &*outcomes {
             let Outcome { tables, symbol, follows, sends, failure } = outcome;

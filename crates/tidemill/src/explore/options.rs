@@ -27,6 +27,8 @@ pub struct ExploreOptions {
     pub depth_first: bool,
     /// Treat runs that differ only in the order of independent turns as one.
     pub reduction: bool,
+    /// States that differ by a permutation of interchangeable nodes are one.
+    pub symmetry: bool,
     /// A node completes all turns that follow from a message before its next input.
     pub atomic_chains: bool,
     /// The value of `LANDMARK`, if not the address of the first node.
@@ -51,6 +53,7 @@ impl Default for ExploreOptions {
             memory_max: None,
             depth_first: false,
             reduction: true,
+            symmetry: false,
             atomic_chains: false,
             landmark: None,
             extra: Vec::new(),

@@ -17,6 +17,7 @@ use tidemill_wire::SchemaError;
 
 use super::fit::VIOLATION;
 use super::found::{Findings, violation};
+use super::renaming::Renaming;
 use crate::properties::node_of_all;
 
 /// The number of a projection of a node; 0 is the one without rows.
@@ -117,6 +118,23 @@ impl Properties {
         rows.sort_unstable();
         rows.dedup();
         self.number(rows)
+    }
+
+    /// The number of a renamed projection.
+    pub(super) fn renamed(
+        &mut self,
+        projection: ProjectionId,
+        renaming: &Renaming,
+    ) -> ProjectionId {
+        let rows = self.projections[projection as usize].clone();
+        let mut renamed: Vec<RowNumber> = Vec::with_capacity(rows.len());
+        for number in &*rows {
+            let (relation, row) = &self.rows[*number as usize];
+            let (relation, row) = (*relation, renaming.row(row.as_seq().iter()));
+            renamed.push(self.row_number(relation, row));
+        }
+        renamed.sort_unstable();
+        self.number(renamed)
     }
 
     fn row_number(&mut self, relation: RelationId, row: SeqBuilder) -> RowNumber {

@@ -8,8 +8,9 @@ use std::sync::atomic::Ordering;
 
 use super::locals::Failure;
 use super::options::ExploreOptions;
+use super::row::State;
 use super::seen::Seen;
-use super::steps::{State, Step, StepKind, Steps, Transition};
+use super::steps::{Step, StepKind, Steps, Transition};
 
 /// How a state was reached.
 #[derive(Clone, Copy, Debug)]
@@ -222,7 +223,7 @@ impl<'s> Search<'s> {
 
     /// Whether the search has to end.
     fn is_over(&mut self, waiting: &Layer) -> bool {
-        if self.failed.is_some() || self.steps.locals.turns.needs_order {
+        if self.failed.is_some() || self.steps.locals.is_void() {
             return true;
         }
         self.looked += 1;

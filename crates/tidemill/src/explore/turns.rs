@@ -25,6 +25,7 @@ use super::events::{EventId, Events};
 use super::found::Findings;
 use super::options::ExploreOptions;
 use super::properties::{ProjectionId, Properties};
+use super::renaming::Renaming;
 
 /// The number of the contents of a node's tables.
 pub(super) type TablesId = u32;
@@ -59,7 +60,7 @@ pub(super) struct Outcome {
 
 /// The origin of table contents.
 #[derive(Clone, Debug)]
-enum Origin {
+pub(super) enum Origin {
     Start,
     /// A turn with these results of random choices.
     Turn(TurnKey, Vec<bool>),
@@ -178,6 +179,38 @@ impl Turns {
     /// The time to the first expiry of a row, relative to the node's clock, in nanoseconds.
     pub(super) fn expiry_ns(&self, tables: TablesId) -> Option<u64> {
         self.held[tables as usize].expiry_ns
+    }
+
+    /// The origin of these tables.
+    pub(super) fn origin(&self, tables: TablesId) -> Origin {
+        self.held[tables as usize].origin.clone()
+    }
+
+    /// The time by which the clock of tables is ahead of that of others, in nanoseconds.
+    pub(super) fn time_between_ns(&self, before: TablesId, after: TablesId) -> u64 {
+        let now_ns = |tables: TablesId| self.held[tables as usize].now_ns;
+        now_ns(after).saturating_sub(now_ns(before))
+    }
+
+    /// The number of renamed tables; `None` if no node has had these contents.
+    pub(super) fn tables_renamed(
+        &mut self,
+        tables: TablesId,
+        renaming: &Renaming,
+    ) -> Option<TablesId> {
+        if renaming.is_identity() {
+            return Some(tables);
+        }
+        let Held { node: number, now_ns, .. } = self.held[tables as usize];
+        let mut state = renaming.to[number as usize].to_le_bytes().to_vec();
+        let write = |out: &mut Vec<u8>, value: Value<'_>| renaming.write(out, value);
+        self.node(tables).append_renamed_state(self.in_order, now_ns, &write, &mut state);
+        self.held_numbers.get(&*state).copied()
+    }
+
+    /// An event as text.
+    pub(super) fn text(&self, event: EventId) -> String {
+        self.events.text(self.rules.plan(), event).to_string()
     }
 
     /// The node that has these tables.
@@ -389,7 +422,8 @@ impl Turns {
         arrivals
     }
 
-    fn message_of(&mut self, to: u32, event: EventId) -> MessageId {
+    /// The number of a message.
+    pub(super) fn message_of(&mut self, to: u32, event: EventId) -> MessageId {
         let next = self.messages.len() as MessageId;
         let number = *self.message_numbers.entry((to, event)).or_insert(next);
         if number == next {

@@ -240,7 +240,7 @@ fn all_ways_to_search_find_the_same() {
     for (number, (source, options, steps)) in MISTAKES.into_iter().enumerate() {
         let file = folder.file(&format!("mistake-{number}.olg"), source);
         let line = format!("{file} --nodes 2 {options}");
-        for way in ["", "--no-reduction"] {
+        for way in ["", "--no-reduction", "--workers 2"] {
             assert_eq!(length(&format!("{line} {way}")), steps, "{source}{way}");
         }
         for way in ["--depth-first", "--depth-first --no-reduction"] {
@@ -261,6 +261,44 @@ fn all_ways_to_search_find_the_same() {
             }
         }
     }
+}
+
+/// What is printed does not depend on the number of threads.
+#[test]
+fn several_threads_print_what_one_prints() {
+    let commit = format!("{} --nodes 3 --script {}", program("commit.olg"), program("commit.sim"));
+    let election =
+        format!("{} --nodes 3 --script {}", program("election.olg"), program("election.sim"));
+    let paxos = format!("{} --nodes 5 --script {}", program("paxos.olg"), program("paxos.sim"));
+    let lines = [
+        format!("{commit} --crashes 1"),
+        format!("{commit} -D IMPATIENT=1"),
+        format!("{commit} -D IMPATIENT=1 --symmetry"),
+        format!("{commit} --drops 1 --duplicates 2"),
+        format!("{commit} --drops 1 --duplicates 1 --symmetry --no-reduction"),
+        format!("{commit} -D IMPATIENT=1 --depth 6"),
+        format!("{election} --crashes 1"),
+        format!("{election} --crashes 1 --symmetry"),
+        format!("{paxos} --atomic-chains --symmetry"),
+        format!("{paxos} --atomic-chains --symmetry -D FORGETFUL=1"),
+    ];
+    for line in lines {
+        for json in ["", "--json"] {
+            let printed = |workers: u32| {
+                let output = run(&format!("explore {line} {json} --workers {workers} -q"));
+                (status(&output), stdout(&output))
+            };
+            let one = printed(1);
+            for workers in [2, 5] {
+                assert_eq!(printed(workers), one, "{line}");
+            }
+        }
+    }
+    let output = run(&format!("explore {commit} --depth-first --workers 2"));
+    assert_eq!(status(&output), 2, "{}", stderr(&output));
+    // A limit ends all threads.
+    let found = summary(&format!("{paxos} --memory 20M --workers 3"), 0);
+    assert_eq!(found["missed"][0], "the memory was used up");
 }
 
 /// Nodes that a program cannot tell apart are taken for one another, and only these.
@@ -348,7 +386,7 @@ fn a_complete_search_is_reported() {
     ];
     for (number, (source, options)) in calm.into_iter().enumerate() {
         let file = folder.file(&format!("calm-{number}.olg"), source);
-        for way in ["", "--no-reduction", "--depth-first"] {
+        for way in ["", "--no-reduction", "--depth-first", "--workers 2"] {
             let found = summary(&format!("{file} --nodes 2 {options} {way}"), 0);
             assert_eq!(found["complete"], true, "{source}{found}");
         }

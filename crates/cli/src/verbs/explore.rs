@@ -40,6 +40,7 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
         depth: args.depth,
         memory_max: args.memory.or_else(most_of_memory),
         depth_first: args.depth_first,
+        workers: args.workers,
         reduction: !args.no_reduction,
         symmetry: args.symmetry,
         atomic_chains: args.atomic_chains,

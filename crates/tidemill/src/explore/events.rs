@@ -1,6 +1,8 @@
 //! Interns events: equal ones have the same number.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use tidemill_overlog::node::Event;
 use tidemill_relation::plan::{Plan, RelationId};
@@ -8,6 +10,7 @@ use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::{Seq, SeqBuilder, write_value};
 use tidemill_stdx::hash::Map;
 
+use super::numbers::Numbers;
 use super::renaming::Renaming;
 
 /// An event by number.
@@ -18,14 +21,16 @@ pub(super) type EventId = u32;
 pub(super) struct Known {
     pub(super) event: Event,
     pub(super) left: Option<u64>,
+    /// Bytes that are equal for equal events.
+    key: Arc<[u8]>,
 }
 
 /// All events seen in any run.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Events {
-    known: Vec<Known>,
-    numbers: Map<Box<[u8]>, EventId>,
-    /// Events of facts by these in sorted order; nothing where there are several.
+    known: Arc<Numbers<Arc<[u8]>, Known>>,
+    /// Events of facts by these in sorted order; nothing where there are several. Only the start
+    /// has any.
     facts: Map<Vec<Vec<u8>>, Option<EventId>>,
 }
 
@@ -35,24 +40,25 @@ impl Events {
         let mut key = Vec::new();
         append_key(&event, &mut key);
         key.extend(left.unwrap_or(u64::MAX).to_le_bytes());
-        let next = self.known.len() as EventId;
-        match self.numbers.get(&*key) {
-            Some(number) => *number,
-            None => {
-                self.numbers.insert(key.into(), next);
-                if let Event::Facts { tuples } = &event {
-                    let entry = self.facts.entry(sorted(tuples));
-                    entry.and_modify(|known| *known = None).or_insert(Some(next));
-                }
-                self.known.push(Known { event, left });
-                next
-            }
+        let key: Arc<[u8]> = key.into();
+        if let Some(number) = self.known.find(&key) {
+            return number;
         }
+        let facts = match &event {
+            Event::Facts { tuples } => Some(sorted(tuples)),
+            _ => None,
+        };
+        let (number, is_new) = self.known.number(key.clone(), || Known { event, left, key });
+        if let Some(facts) = facts.filter(|_| is_new) {
+            let entry = self.facts.entry(facts);
+            entry.and_modify(|known| *known = None).or_insert(Some(number));
+        }
+        number
     }
 
     /// An event.
     pub(super) fn get(&self, number: EventId) -> &Known {
-        &self.known[number as usize]
+        self.known.get(number)
     }
 
     /// The number of an event under a permutation of nodes. Nodes have facts of all nodes in one
@@ -61,13 +67,18 @@ impl Events {
         if renaming.is_identity() {
             return number;
         }
-        let Known { event, left } = self.get(number);
+        let Known { event, left, .. } = self.get(number);
         let (event, left) = (renaming.event(event), *left);
         let same = match &event {
             Event::Facts { tuples } => self.facts.get(&sorted(tuples)).copied().flatten(),
             _ => None,
         };
         same.unwrap_or_else(|| self.number(event, left))
+    }
+
+    /// The order of two events, which follows from what they contain.
+    pub(super) fn order(&self, one: EventId, other: EventId) -> Ordering {
+        self.get(one).key.cmp(&self.get(other).key)
     }
 
     /// The timer that fires in an event.
@@ -84,7 +95,7 @@ impl Events {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.known.len() * (size_of::<Known>() + 160)
+        self.known.count() * (size_of::<Known>() + 160)
     }
 }
 

@@ -16,6 +16,9 @@
 //!   [steps]   the steps from a state
 //!   [symmetry], [orbits], [renaming]  states that differ by a permutation of nodes are one
 //!   [seen]    hashes of the states that were found
+//!   [numbers] equal things have one number, in all threads
+//!   [layer]   states that wait
+//!   [round], [sharded]  steps by several threads, with the result of one
 //!   [search]  breadth first or depth first; the path to a failure
 //!   [cause]   what of a path its failure follows from
 //!   [counterexample], [report]  what is printed
@@ -45,7 +48,9 @@ mod counterexample;
 mod events;
 mod fit;
 mod found;
+mod layer;
 mod locals;
+mod numbers;
 mod options;
 mod orbits;
 mod properties;
@@ -53,9 +58,11 @@ mod renaming;
 mod repeat;
 mod replay;
 mod report;
+mod round;
 mod row;
 mod search;
 mod seen;
+mod sharded;
 mod steps;
 mod symmetry;
 mod turns;
@@ -73,7 +80,7 @@ use crate::script::{Cue, Script, bind};
 
 use actions::actions;
 use fit::Traits;
-use locals::Locals;
+use locals::{Locals, Void};
 use properties::{Properties, PropertyRules};
 use search::{Cut, Search, Searched};
 use steps::Steps;
@@ -181,14 +188,13 @@ impl Explorer {
             symmetry.as_ref().map_or((Vec::new(), 1), |it| (it.classes.clone(), it.all.len()));
         let mut steps = Steps::new(locals, script, &self.options, symmetry);
         let searched = Search::new(&mut steps, &self.options).run();
-        if let Some(reason) = steps.locals.asymmetry() {
-            return Ok(Ended::Asymmetric(Some(reason)));
+        match searched.void {
+            Some(Void::Asymmetric(reason)) => return Ok(Ended::Asymmetric(Some(reason))),
+            Some(Void::NeedsOrder) => return Ok(Ended::NeedsOrder),
+            None => {}
         }
-        if steps.locals.turns.needs_order {
-            return Ok(Ended::NeedsOrder);
-        }
-        let (turns, node_states) = (steps.locals.turns.ran, steps.locals.count() as u64);
-        let Searched { steps: taken, distinct, depth, cut, failed } = searched;
+        let (turns, node_states) = (steps.locals.turns.ran(), steps.locals.count() as u64);
+        let Searched { steps: taken, distinct, depth, cut, failed, .. } = searched;
         let counterexample = failed.map(|path| {
             let cause = cause::cause(&mut steps, path);
             let script = replay::replay(&steps, &cause);

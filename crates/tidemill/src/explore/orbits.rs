@@ -7,7 +7,6 @@
 //! permutations. So a search that ends has run all these turns, and a program that compares
 //! addresses or reads the number of a node is treated by what it does.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use tidemill_stdx::hash::{Map, Set};
@@ -18,7 +17,7 @@ use super::renaming::Renaming;
 use super::turns::{MessageId, Origin, Outcome, TablesId, TurnKey, Turns};
 
 /// Something by number, under each permutation.
-pub(super) type Orbit = Rc<[u32]>;
+pub(super) type Orbit = Arc<[u32]>;
 
 /// A result of a turn in a form to compare.
 type Compared = (TablesId, u64, Vec<EventId>, Vec<MessageId>, bool);
@@ -140,7 +139,7 @@ impl Orbits {
             return;
         }
         let keys = self.keys(turns, key);
-        let results: Vec<Rc<[Outcome]>> = keys.iter().map(|key| turns.outcomes(*key)).collect();
+        let results: Vec<Arc<[Outcome]>> = keys.iter().map(|key| turns.outcomes(*key)).collect();
         let expected = self.expected(turns, &results[0]);
         for (at, (expected, result)) in expected.into_iter().zip(&results).enumerate() {
             if self.broken.is_none() && expected != compared(result) {

@@ -77,8 +77,11 @@ impl ExploreReport {
                 json.key("states").number(self.steps);
                 json.key("distinct").number(self.distinct);
                 json.key("depth").number(self.depth);
-                json.key("turns").number(self.turns);
-                json.key("node_states").number(self.node_states);
+                // Others differ by the number of threads.
+                if self.is_well() {
+                    json.key("turns").number(self.turns);
+                    json.key("node_states").number(self.node_states);
+                }
                 json.key("ordered_rows").bool(self.is_ordered);
                 json.key("bounds").string(&self.bounds);
                 json.key("complete").bool(self.is_complete());

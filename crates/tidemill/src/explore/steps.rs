@@ -10,7 +10,7 @@ use super::locals::{Failure, LocalId, Locals, Moved};
 use super::options::ExploreOptions;
 use super::orbits::Orbits;
 use super::properties::ProjectionId;
-use super::row::{BUDGETS, DONE, GROUP, HEADER, State, plain_hash};
+use super::row::{BUDGETS, DONE, GROUP, HEADER, State, next_hash, plain_hash};
 use super::symmetry::Symmetry;
 use super::turns::MessageId;
 
@@ -108,6 +108,21 @@ impl Steps {
         }
     }
 
+    /// The same for another thread: numbers of states are shared.
+    pub(super) fn for_thread(&self) -> Steps {
+        Steps {
+            locals: self.locals.for_thread(),
+            nodes: self.nodes,
+            reduction: self.reduction,
+            atomic: self.atomic,
+            judges: self.judges,
+            script: self.script.clone(),
+            script_crashes: self.script_crashes,
+            symmetry: self.symmetry.as_ref().map(Symmetry::for_thread),
+            next: Vec::new(),
+        }
+    }
+
     /// The initial state of all runs.
     pub(super) fn start(&mut self, options: &ExploreOptions) -> Vec<u32> {
         let nodes = 0..options.nodes;
@@ -176,6 +191,19 @@ impl Steps {
             Some(symmetry) => symmetry.hash(&mut self.locals, state),
             None => plain_hash(state, self.nodes + HEADER),
         }
+    }
+
+    /// The hash of the state after a step from another, whose hash it is told.
+    pub(super) fn hash_after(&mut self, before: (&State, u128), after: &State) -> u128 {
+        match self.symmetry {
+            Some(_) => self.hash(after),
+            None => next_hash(before, after, self.nodes + HEADER),
+        }
+    }
+
+    /// The hash from which [`hash_after`](Steps::hash_after) starts.
+    pub(super) fn hash_before(&self, state: &State) -> u128 {
+        if self.symmetry.is_some() { 0 } else { plain_hash(state, self.nodes + HEADER) }
     }
 
     fn waits(&self, local: LocalId) -> bool {
@@ -444,7 +472,10 @@ impl Steps {
         state[node as usize] = moved.local;
         let fixed = self.nodes + HEADER;
         for message in &moved.sends {
-            let at = fixed + state[fixed..].partition_point(|other| other <= message);
+            let is_before = |other: &MessageId| {
+                other == message || self.locals.turns.order(*other, *message).is_le()
+            };
+            let at = fixed + state[fixed..].partition_point(is_before);
             state.insert(at, *message);
         }
     }

@@ -7,6 +7,8 @@
 
 use std::sync::Arc;
 
+use tidemill_stdx::hash::Map;
+
 use super::actions::{Action, Effect};
 use super::locals::Locals;
 use super::orbits::Orbit;
@@ -22,6 +24,8 @@ pub(super) struct Symmetry {
     /// Classes of interchangeable nodes.
     pub(super) classes: Vec<Vec<u32>>,
     pub(super) all: Arc<[Renaming]>,
+    /// The index of each permutation, as the nodes that nodes become.
+    indices: Map<Box<[u32]>, usize>,
     /// By permutation: the action that each becomes.
     actions: Vec<Box<[u32]>>,
     /// By group: its first action, and their number.
@@ -35,6 +39,8 @@ struct Scratch {
     messages: Vec<Orbit>,
     /// By node: a value that permutations preserve.
     signatures: Vec<u128>,
+    /// By node: the node that it becomes.
+    becomes: Vec<u32>,
 }
 
 impl Symmetry {
@@ -75,8 +81,21 @@ impl Symmetry {
             all.map(|to| Renaming::new(to.into(), addresses.clone())).collect();
         let actions = all.iter().map(|renaming| permuted(locals, script, renaming));
         let actions: Vec<Box<[u32]>> = actions.collect::<Option<_>>()?;
+        let indices = all.iter().map(|renaming| renaming.to.clone()).zip(0..).collect();
         let (groups, scratch) = (groups(script), Scratch::default());
-        Some(Symmetry { classes, all: all.into(), actions, groups, scratch })
+        Some(Symmetry { classes, all: all.into(), indices, actions, groups, scratch })
+    }
+
+    /// The same for another thread.
+    pub(super) fn for_thread(&self) -> Symmetry {
+        Symmetry {
+            classes: self.classes.clone(),
+            all: self.all.clone(),
+            indices: self.indices.clone(),
+            actions: self.actions.clone(),
+            groups: self.groups.clone(),
+            scratch: Scratch::default(),
+        }
     }
 
     /// The least hash of the permutations of a state, among those in which nodes of a class are in
@@ -85,7 +104,7 @@ impl Symmetry {
         let nodes = self.all[0].to.len();
         let fixed = nodes + HEADER;
         let mut scratch = std::mem::take(&mut self.scratch);
-        let Scratch { locals: orbits, messages, signatures } = &mut scratch;
+        let Scratch { locals: orbits, messages, signatures, becomes } = &mut scratch;
         orbits.clear();
         messages.clear();
         signatures.clear();
@@ -96,14 +115,37 @@ impl Symmetry {
             let to = locals.turns.message(*message).0 as usize;
             signatures[to] = signatures[to].wrapping_add(part(1, least(orbit)));
         }
-        let is_sorted = |renaming: &Renaming| {
-            let signature = |node: &u32| signatures[renaming.from[*node as usize] as usize];
-            self.classes.iter().all(|class| class.is_sorted_by_key(signature))
+        let hash = match self.sorting(signatures, becomes) {
+            Some(at) => Some(self.hash_of(state, (&*orbits, &*messages), at)),
+            None => {
+                let is_sorted = |renaming: &Renaming| {
+                    let signature = |node: &u32| signatures[renaming.from[*node as usize] as usize];
+                    self.classes.iter().all(|class| class.is_sorted_by_key(signature))
+                };
+                let sorted = (0..self.all.len()).filter(|at| is_sorted(&self.all[*at]));
+                sorted.map(|at| self.hash_of(state, (&*orbits, &*messages), at)).min()
+            }
         };
-        let sorted = (0..self.all.len()).filter(|at| is_sorted(&self.all[*at]));
-        let hash = sorted.map(|at| self.hash_of(state, (&*orbits, &*messages), at)).min();
         self.scratch = scratch;
         hash.unwrap_or_default()
+    }
+
+    /// The permutation that puts the nodes of each class into the order of their signatures; `None`
+    /// if there are several.
+    fn sorting(&self, signatures: &[u128], becomes: &mut Vec<u32>) -> Option<usize> {
+        becomes.clear();
+        becomes.extend(0..signatures.len() as u32);
+        for class in &self.classes {
+            for node in class {
+                let own = signatures[*node as usize];
+                let all = || class.iter().map(|other| signatures[*other as usize]);
+                if all().filter(|other| *other == own).count() > 1 {
+                    return None;
+                }
+                becomes[*node as usize] = class[all().filter(|other| *other < own).count()];
+            }
+        }
+        self.indices.get(&becomes[..]).copied()
     }
 
     /// The hash of a state under a permutation.

@@ -280,6 +280,31 @@ fn searches_with_symmetry_find_what_a_full_one_finds() {
     assert!(alike > 80 && fewer > 40 && failed > 30, "{alike} {fewer} {failed}");
 }
 
+/// The number of threads makes no difference.
+#[test]
+fn searches_by_several_threads_find_what_one_finds() {
+    let mut failed = 0;
+    for subject in CASES.iter().flat_map(subjects) {
+        for (crashes, reduction, symmetry) in
+            [(1, true, false), (1, false, false), (1, true, true), (2, false, true)]
+        {
+            let with = |workers| {
+                let report = subject.explored(crashes, &|options| {
+                    (options.reduction, options.symmetry) = (reduction, symmetry);
+                    options.workers = workers;
+                })?;
+                Some((report.json(), report.to_string(), report.counterexample))
+            };
+            let one = with(1);
+            failed += usize::from(one.as_ref().is_some_and(|(.., failed)| failed.is_some()));
+            for workers in [2, 3] {
+                assert_eq!(with(workers), one, "{workers} threads: {}", subject.name);
+            }
+        }
+    }
+    assert!(failed > 50, "{failed}");
+}
+
 /// A failing run, as a script, fails in a simulation, unless a node has to delay a turn.
 #[test]
 fn a_run_that_fails_can_be_simulated() {

@@ -82,15 +82,18 @@ pub(super) fn part(place: u32, value: u32) -> u128 {
 }
 
 /// A word mixed so that each bit depends on each (the finalizer of MurmurHash3, twice).
-fn mixed(mut word: u64) -> u64 {
-    for _ in 0..2 {
-        word ^= word >> 33;
-        word = word.wrapping_mul(0xff51_afd7_ed55_8ccd);
-        word ^= word >> 33;
-        word = word.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-        word ^= word >> 33;
-    }
-    word
+#[inline]
+fn mixed(word: u64) -> u64 {
+    finalized(finalized(word))
+}
+
+#[inline]
+fn finalized(mut word: u64) -> u64 {
+    word ^= word >> 33;
+    word = word.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    word ^= word >> 33;
+    word = word.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    word ^ word >> 33
 }
 
 /// An upper bound on the probability that two of `states` states have the same hash.

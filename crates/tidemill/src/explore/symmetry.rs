@@ -115,15 +115,17 @@ impl Symmetry {
             let to = locals.turns.message(*message).0 as usize;
             signatures[to] = signatures[to].wrapping_add(part(1, least(orbit)));
         }
-        let hash = match self.sorting(signatures, becomes) {
-            Some(at) => Some(self.hash_of(state, (&*orbits, &*messages), at)),
+        let parts = (&orbits[..], &messages[..]);
+        let at = self.sorting(signatures, becomes, &|at| self.hash_of(state, parts, at));
+        let hash = match at {
+            Some(at) => Some(self.hash_of(state, parts, at)),
             None => {
                 let is_sorted = |renaming: &Renaming| {
                     let signature = |node: &u32| signatures[renaming.from[*node as usize] as usize];
                     self.classes.iter().all(|class| class.is_sorted_by_key(signature))
                 };
                 let sorted = (0..self.all.len()).filter(|at| is_sorted(&self.all[*at]));
-                sorted.map(|at| self.hash_of(state, (&*orbits, &*messages), at)).min()
+                sorted.map(|at| self.hash_of(state, parts, at)).min()
             }
         };
         self.scratch = scratch;
@@ -131,18 +133,39 @@ impl Symmetry {
     }
 
     /// The permutation that puts the nodes of each class into the order of their signatures; `None`
-    /// if there are several.
-    fn sorting(&self, signatures: &[u128], becomes: &mut Vec<u32>) -> Option<usize> {
-        becomes.clear();
-        becomes.extend(0..signatures.len() as u32);
+    /// if there are several that lead to different states. Nodes of one signature may be in any
+    /// order if the state is the same after they are exchanged.
+    fn sorting(
+        &self,
+        signatures: &[u128],
+        becomes: &mut Vec<u32>,
+        hash: &dyn Fn(usize) -> u128,
+    ) -> Option<usize> {
+        let identity = 0..signatures.len() as u32;
+        let mut own = None;
         for class in &self.classes {
-            for node in class {
-                let own = signatures[*node as usize];
-                let all = || class.iter().map(|other| signatures[*other as usize]);
-                if all().filter(|other| *other == own).count() > 1 {
+            for (at, node) in class.iter().enumerate() {
+                let signature = |node: &u32| signatures[*node as usize];
+                let Some(other) = class[..at].iter().find(|it| signature(it) == signature(node))
+                else {
+                    continue;
+                };
+                becomes.clear();
+                becomes.extend(identity.clone());
+                becomes.swap(*other as usize, *node as usize);
+                let exchanged = hash(*self.indices.get(&becomes[..])?);
+                if exchanged != *own.get_or_insert_with(|| hash(0)) {
                     return None;
                 }
-                becomes[*node as usize] = class[all().filter(|other| *other < own).count()];
+            }
+        }
+        becomes.clear();
+        becomes.extend(identity);
+        for class in &self.classes {
+            for node in class {
+                let key = |node: &u32| (signatures[*node as usize], *node);
+                let before = class.iter().filter(|other| key(other) < key(node)).count();
+                becomes[*node as usize] = class[before];
             }
         }
         self.indices.get(&becomes[..]).copied()

@@ -1,4 +1,5 @@
-//! Every run of a program: `explore`. The peer is stateright, with the same models in Rust.
+//! Every run of a program: `explore`, by one thread and several, with symmetry and without. The
+//! peer is stateright, with the same models in Rust.
 //!
 //! Nodes complete all turns that follow from a message at once, so states are those of the models:
 //! what each node holds, and the messages in flight. Both must count the same number.
@@ -29,10 +30,15 @@ enum Case {
     Paxos(u32),
 }
 
+/// Ways to search of which the peer has none.
+const WAYS: [(&str, u32, bool); 3] =
+    [("2 threads", 2, false), ("symmetry", 1, true), ("symmetry, 2 threads", 2, true)];
+
 /// The result and cost of a search.
 struct Taken {
     distinct: u64,
     cpu_s: f64,
+    wall_s: f64,
     peak_bytes: f64,
 }
 
@@ -54,7 +60,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     for case in cases {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..runs {
-            ours.push(case.explore()?);
+            ours.push(case.explore(1, false)?);
             if let Some(Ok(folder)) = &peer {
                 theirs.push(case.with_stateright(folder)?);
             }
@@ -77,6 +83,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
             row(who, it, ("bytes_per_state", "B"), |it| it.peak_bytes / it.distinct as f64)
         });
         report.case(&memory.collect::<Vec<_>>(), Better::Low);
+        case.other_ways(runs, report)?;
     }
     Ok(())
 }
@@ -109,11 +116,42 @@ impl Case {
         }
     }
 
+    /// Measures ours by several threads, and with symmetry.
+    fn other_ways(self, runs: usize, report: &mut Report) -> Result<(), String> {
+        let mut counts: Vec<(bool, u64)> = Vec::new();
+        for (way, workers, symmetry) in WAYS {
+            let taken = (0..runs).map(|_| self.explore(workers, symmetry));
+            let taken = taken.collect::<Result<Vec<Taken>, String>>()?;
+            counts.extend(taken.iter().map(|it| (symmetry, it.distinct)));
+            let name = format!("{}, {way}", self.name());
+            let row = |metric, of: fn(&Taken) -> f64| {
+                let figure = median(taken.iter().map(of).collect());
+                Row::new("explore", &name, "tidemill", metric, (figure, taken.len()))
+            };
+            report.row(&row(("states", "states"), |it| it.distinct as f64));
+            report.row(&row(("wall_s", "s"), |it| it.wall_s));
+            report.row(&row(("cpu_s", "s"), |it| it.cpu_s));
+            let of_state = |it: &Taken| it.peak_bytes / it.distinct as f64;
+            report.row(&row(("bytes_per_state", "B"), of_state));
+        }
+        let differ = |of: bool| {
+            let mut counts = counts.iter().filter(|(symmetry, _)| *symmetry == of);
+            let first = counts.next();
+            counts.any(|count| Some(count) != first)
+        };
+        if differ(true) || differ(false) {
+            return Err(format!("{}: the numbers of states differ", self.name()));
+        }
+        Ok(())
+    }
+
     /// Measures ours.
-    fn explore(self) -> Result<Taken, String> {
+    fn explore(self, workers: u32, symmetry: bool) -> Result<Taken, String> {
         let (text, nodes, actions) = self.program();
         let program = Program::of_text("model.olg", &text, &LoadOptions::default());
-        let options = ExploreOptions { nodes, atomic_chains: true, ..ExploreOptions::default() };
+        let atomic_chains = true;
+        let options =
+            ExploreOptions { nodes, atomic_chains, workers, symmetry, ..ExploreOptions::default() };
         let mut explorer = Explorer::new(program, options).map_err(|error| error.to_string())?;
         let mut sources = Sources::new();
         let file = sources.add("model.sim", actions.clone());
@@ -130,6 +168,7 @@ impl Case {
             Ok(Taken {
                 distinct: measured.result,
                 cpu_s: measured.cpu_s,
+                wall_s: measured.wall_s,
                 peak_bytes: measured.peak_bytes,
             })
         } else {
@@ -148,7 +187,9 @@ impl Case {
         let words: Vec<f64> = printed.split_whitespace().filter_map(|it| it.parse().ok()).collect();
         match words[..] {
             [distinct, cpu_s, peak_bytes] => {
-                Ok(Taken { distinct: distinct as u64, cpu_s, peak_bytes })
+                // It has one thread.
+                let (distinct, wall_s) = (distinct as u64, cpu_s);
+                Ok(Taken { distinct, cpu_s, wall_s, peak_bytes })
             }
             _ => Err(format!("stateright says {printed}")),
         }

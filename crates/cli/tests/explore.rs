@@ -240,11 +240,18 @@ fn all_ways_to_search_find_the_same() {
     for (number, (source, options, steps)) in MISTAKES.into_iter().enumerate() {
         let file = folder.file(&format!("mistake-{number}.olg"), source);
         let line = format!("{file} --nodes 2 {options}");
-        for way in ["", "--no-reduction"] {
+        for way in ["", "--no-reduction", "--workers 2"] {
             assert_eq!(length(&format!("{line} {way}")), steps, "{source}{way}");
         }
         for way in ["--depth-first", "--depth-first --no-reduction"] {
             summary(&format!("{line} {way}"), 1);
+        }
+        // Or the nodes differ.
+        let output = run(&format!("explore {line} --symmetry --json -q"));
+        let is_symmetric = status(&output) == 1;
+        assert!(is_symmetric || stderr(&output).contains("nothing to act on"), "{source}");
+        if is_symmetric {
+            assert_eq!(length(&format!("{line} --symmetry")), steps, "{source}");
         }
         // With one input less no run fails.
         if let Some(fewer) = steps.checked_sub(1) {
@@ -254,6 +261,99 @@ fn all_ways_to_search_find_the_same() {
             }
         }
     }
+}
+
+/// What is printed does not depend on the number of threads.
+#[test]
+fn several_threads_print_what_one_prints() {
+    let commit = format!("{} --nodes 3 --script {}", program("commit.olg"), program("commit.sim"));
+    let election =
+        format!("{} --nodes 3 --script {}", program("election.olg"), program("election.sim"));
+    let paxos = format!("{} --nodes 5 --script {}", program("paxos.olg"), program("paxos.sim"));
+    let lines = [
+        format!("{commit} --crashes 1"),
+        format!("{commit} -D IMPATIENT=1"),
+        format!("{commit} -D IMPATIENT=1 --symmetry"),
+        format!("{commit} --drops 1 --duplicates 2"),
+        format!("{commit} --drops 1 --duplicates 1 --symmetry --no-reduction"),
+        format!("{commit} -D IMPATIENT=1 --depth 6"),
+        format!("{election} --crashes 1"),
+        format!("{election} --crashes 1 --symmetry"),
+        format!("{paxos} --atomic-chains --symmetry"),
+        format!("{paxos} --atomic-chains --symmetry -D FORGETFUL=1"),
+    ];
+    for line in lines {
+        for json in ["", "--json"] {
+            let printed = |workers: u32| {
+                let output = run(&format!("explore {line} {json} --workers {workers} -q"));
+                (status(&output), stdout(&output))
+            };
+            let one = printed(1);
+            for workers in [2, 5] {
+                assert_eq!(printed(workers), one, "{line}");
+            }
+        }
+    }
+    let output = run(&format!("explore {commit} --depth-first --workers 2"));
+    assert_eq!(status(&output), 2, "{}", stderr(&output));
+    // A limit ends all threads.
+    let found = summary(&format!("{paxos} --memory 20M --workers 3"), 0);
+    assert_eq!(found["missed"][0], "the memory was used up");
+}
+
+/// Nodes that a program cannot tell apart are taken for one another, and only these.
+#[test]
+fn nodes_that_a_program_cannot_tell_apart_are_interchangeable() {
+    let folder = Folder::new();
+    let one = folder.file("one.sim", "at 0 inject 0 propose(NODE, 1, 7)\n");
+    let commit = format!("{} --nodes 3 --script {}", program("commit.olg"), program("commit.sim"));
+    let election =
+        format!("{} --nodes 3 --script {}", program("election.olg"), program("election.sim"));
+    let paxos = format!("{} --nodes 5 --script {one}", program("paxos.olg"));
+    let cases = [
+        (commit.clone(), 0, vec!["n1:1", "n2:1"]),
+        (format!("{commit} -D IMPATIENT=1"), 1, vec!["n1:1", "n2:1"]),
+        (format!("{commit} -D IMPATIENT=1 --atomic-chains"), 1, vec!["n1:1", "n2:1"]),
+        (format!("{commit} --drops 1 --duplicates 1"), 1, vec!["n1:1", "n2:1"]),
+        // Both stand, and no rule reads LANDMARK.
+        (election.clone(), 0, vec!["n0:1", "n1:1"]),
+        (format!("{election} --crashes 1"), 1, vec!["n0:1", "n1:1"]),
+        (format!("{paxos} --atomic-chains"), 0, vec!["n1:1", "n2:1", "n3:1"]),
+    ];
+    for (line, status, nodes) in cases {
+        let [full, symmetric] =
+            ["", "--symmetry"].map(|it| summary(&format!("{line} {it}"), status));
+        assert_eq!(symmetric["interchangeable"], serde_json::json!([nodes]), "{line}");
+        let [all, classes] =
+            [&full, &symmetric].map(|it| it["distinct"].as_u64().expect("a number"));
+        assert!(classes * 3 < all * 2, "{line}: {classes} of {all}");
+        assert_eq!(symmetric["complete"], full["complete"], "{line}");
+        if status == 1 {
+            assert_eq!(length(&format!("{line} --symmetry")), length(&line), "{line}");
+        }
+    }
+    let apart = [
+        ("r1 p(@N) :- go(@N), NODE_INDEX == 1.\nr2 violation(@N) :- p(@N).\n", 1),
+        ("r1 p(@N) :- go(@N), N < \"n1:1\".\nr2 violation(@N) :- p(@N).\n", 1),
+        ("materialize(p, infinity, infinity, keys(1)).\nr1 p(@N, f_sha1(N)) :- go(@N).\n", 0),
+    ];
+    for (number, (source, status)) in apart.into_iter().enumerate() {
+        let file = folder.file(&format!("apart-{number}.olg"), source);
+        let go = [0, 1].map(|node| format!("--inject go(\"n{node}:1\")")).join(" ");
+        let found = summary(&format!("{file} --nodes 2 --symmetry {go}"), status);
+        let reason = found["asymmetry"].as_str().unwrap_or_default();
+        assert!(reason.starts_with("the turn of go(\"n0:1\") tells n0:1 from n1:1"), "{found}");
+    }
+    // The landmark is another node than those that are alike.
+    let source = "materialize(p, infinity, infinity, keys(1)).\n\
+                  r1 p(@N) :- go(@N), N == LANDMARK.\n";
+    let go = [0, 1, 2].map(|node| format!("--inject go(\"n{node}:1\")")).join(" ");
+    let file = folder.file("landmark.olg", source);
+    let found = summary(&format!("{file} --nodes 3 --symmetry {go}"), 0);
+    assert_eq!(found["interchangeable"], serde_json::json!([["n1:1", "n2:1"]]));
+    let output = run(&format!("explore {file} --nodes 1 --symmetry"));
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("nothing to act on"), "{}", stderr(&output));
 }
 
 /// Correct programs: the search is complete, and no run fails.
@@ -286,7 +386,7 @@ fn a_complete_search_is_reported() {
     ];
     for (number, (source, options)) in calm.into_iter().enumerate() {
         let file = folder.file(&format!("calm-{number}.olg"), source);
-        for way in ["", "--no-reduction", "--depth-first"] {
+        for way in ["", "--no-reduction", "--depth-first", "--workers 2"] {
             let found = summary(&format!("{file} --nodes 2 {options} {way}"), 0);
             assert_eq!(found["complete"], true, "{source}{found}");
         }

@@ -38,10 +38,22 @@ pub struct ExploreArgs {
     /// Search depth first: less memory, but the counterexample may not be the shortest
     #[arg(long)]
     pub depth_first: bool,
+    /// Search with N threads; the result does not depend on N
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=256),
+        conflicts_with = "depth_first"
+    )]
+    pub workers: u32,
     /// Let a node finish all turns that follow from a message before it takes the next: fewer
     /// states, but runs in which a message comes between are missed
     #[arg(long)]
     pub atomic_chains: bool,
+    /// Take states that differ by a permutation of interchangeable nodes for one
+    #[arg(long)]
+    pub symmetry: bool,
     /// Explore all orders of turns, even where the order makes no difference
     #[arg(long)]
     pub no_reduction: bool,

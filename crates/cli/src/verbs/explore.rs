@@ -40,7 +40,9 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
         depth: args.depth,
         memory_max: args.memory.or_else(most_of_memory),
         depth_first: args.depth_first,
+        workers: args.workers,
         reduction: !args.no_reduction,
+        symmetry: args.symmetry,
         atomic_chains: args.atomic_chains,
         landmark: common::landmark(&args.sources.defines),
         extra,
@@ -55,7 +57,10 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
     if let Some(script) = &script {
         common::report_all(&sources, &explorer.script(script, &sources), report)?;
     }
-    let found = explorer.run().map_err(|message| common::failed(report, &message))?;
+    let found = explorer.run().map_err(|error| {
+        let status = common::failed(report, &error);
+        if matches!(error, Error::Options(_)) { Status::Usage } else { status }
+    })?;
     let mut out = Out::new();
     if let Some(counterexample) = &found.counterexample {
         out.write(&if args.json { counterexample.json() } else { counterexample.to_string() });

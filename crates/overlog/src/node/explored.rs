@@ -23,6 +23,9 @@ use super::tuples::Send;
 use super::turn::Turn;
 use super::watch::Observer;
 
+/// Appends a value, as [`write_value`] does.
+pub type Write<'w> = &'w dyn Fn(&mut Vec<u8>, Value<'_>);
+
 /// The result of a turn.
 #[derive(Clone, Debug)]
 pub struct Turned {
@@ -153,11 +156,24 @@ impl Node {
     /// For rows with a lifetime it includes their age at `now_ns`, but not how long ago they
     /// expired.
     pub fn append_state(&self, in_order: bool, now_ns: u64, out: &mut Vec<u8>) {
+        self.append_renamed_state(in_order, now_ns, &write_value, out);
+    }
+
+    /// [`append_state`](Node::append_state) of the node with other values: `write` appends the one
+    /// that replaces a value.
+    pub fn append_renamed_state(
+        &self,
+        in_order: bool,
+        now_ns: u64,
+        write: Write<'_>,
+        out: &mut Vec<u8>,
+    ) {
         for (relation, table) in self.database.iter().filter(|(_, table)| !table.is_empty()) {
             let mut rows: Vec<(RowId, Vec<u8>)> = table
                 .rows(Access::Scan, &[], Visible::Live)
                 .map(|row| {
-                    let mut text = bytes(table.values(row));
+                    let mut text = Vec::new();
+                    table.values(row).for_each(|value| write(&mut text, value));
                     text.push(u8::from(table.is_asserted(row)));
                     (row, text)
                 })

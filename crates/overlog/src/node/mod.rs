@@ -77,7 +77,7 @@ pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
 pub use coverage::RuleCoverage;
 pub use event::{Event, Periodic, Received, Traced};
 pub use execution::{Execution, Named, Receipt};
-pub use explored::Turned;
+pub use explored::{Turned, Write};
 pub use kept::Kept;
 pub use profile::{Profile, Spot, Worker};
 pub use program::Program;

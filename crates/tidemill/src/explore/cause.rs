@@ -9,8 +9,9 @@ use std::collections::VecDeque;
 use tidemill_stdx::hash::Map;
 
 use super::locals::Failure;
+use super::row::State;
 use super::search::Walked;
-use super::steps::{State, Step, StepKind, Steps, Transition};
+use super::steps::{Step, StepKind, Steps, Transition};
 use super::turns::MessageId;
 
 /// The part of a path from which its last step follows, as a path that was replayed. If the replay
@@ -173,15 +174,12 @@ fn inboxes(steps: &Steps, path: &[Walked], count: usize) -> Vec<VecDeque<Option<
 /// The messages sent by a step.
 pub(super) fn sent_in(steps: &Steps, step: Step, before: &State, after: &State) -> Vec<MessageId> {
     let mut left = steps.messages(before).to_vec();
-    if let Step::Deliver(message) | Step::Drop(message) = step
-        && let Ok(at) = left.binary_search(&message)
-    {
-        left.remove(at);
-    }
-    let mut left = left.into_iter().peekable();
-    let is_new = |message: &&MessageId| {
-        while left.next_if(|other| other < *message).is_some() {}
-        left.next_if(|other| other == *message).is_none()
+    let mut take = |message: &MessageId| {
+        let at = left.iter().position(|other| other == message);
+        at.map(|at| left.swap_remove(at)).is_some()
     };
-    steps.messages(after).iter().filter(is_new).copied().collect()
+    if let Step::Deliver(message) | Step::Drop(message) = step {
+        take(&message);
+    }
+    steps.messages(after).iter().filter(|message| !take(message)).copied().collect()
 }

@@ -10,11 +10,12 @@ use tidemill_relation::plan::{On, RelationId};
 use tidemill_relation::text::DisplayTuple;
 use tidemill_stdx::hash::Map;
 
+use super::actions::Effect;
 use super::cause::sent_in;
 use super::events::EventId;
 use super::locals::{Failure, LocalId};
 use super::search::Walked;
-use super::steps::{Effect, Step, Steps};
+use super::steps::{Step, Steps};
 use super::turns::{MessageId, TablesId};
 
 /// A failing run: the inputs of its nodes, and their effects.

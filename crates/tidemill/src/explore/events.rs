@@ -1,12 +1,17 @@
 //! Interns events: equal ones have the same number.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use tidemill_overlog::node::Event;
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::text::DisplayTuple;
-use tidemill_relation::{Seq, write_value};
+use tidemill_relation::{Seq, SeqBuilder, write_value};
 use tidemill_stdx::hash::Map;
+
+use super::numbers::Numbers;
+use super::renaming::Renaming;
 
 /// An event by number.
 pub(super) type EventId = u32;
@@ -16,13 +21,17 @@ pub(super) type EventId = u32;
 pub(super) struct Known {
     pub(super) event: Event,
     pub(super) left: Option<u64>,
+    /// Bytes that are equal for equal events.
+    key: Arc<[u8]>,
 }
 
 /// All events seen in any run.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Events {
-    known: Vec<Known>,
-    numbers: Map<Box<[u8]>, EventId>,
+    known: Arc<Numbers<Arc<[u8]>, Known>>,
+    /// Events of facts by these in sorted order; nothing where there are several. Only the start
+    /// has any.
+    facts: Map<Vec<Vec<u8>>, Option<EventId>>,
 }
 
 impl Events {
@@ -31,20 +40,45 @@ impl Events {
         let mut key = Vec::new();
         append_key(&event, &mut key);
         key.extend(left.unwrap_or(u64::MAX).to_le_bytes());
-        let next = self.known.len() as EventId;
-        match self.numbers.get(&*key) {
-            Some(number) => *number,
-            None => {
-                self.numbers.insert(key.into(), next);
-                self.known.push(Known { event, left });
-                next
-            }
+        let key: Arc<[u8]> = key.into();
+        if let Some(number) = self.known.find(&key) {
+            return number;
         }
+        let facts = match &event {
+            Event::Facts { tuples } => Some(sorted(tuples)),
+            _ => None,
+        };
+        let (number, is_new) = self.known.number(key.clone(), || Known { event, left, key });
+        if let Some(facts) = facts.filter(|_| is_new) {
+            let entry = self.facts.entry(facts);
+            entry.and_modify(|known| *known = None).or_insert(Some(number));
+        }
+        number
     }
 
     /// An event.
     pub(super) fn get(&self, number: EventId) -> &Known {
-        &self.known[number as usize]
+        self.known.get(number)
+    }
+
+    /// The number of an event under a permutation of nodes. Nodes have facts of all nodes in one
+    /// order: the renamed facts are those of the renamed node if only their order differs.
+    pub(super) fn renamed(&mut self, number: EventId, renaming: &Renaming) -> EventId {
+        if renaming.is_identity() {
+            return number;
+        }
+        let Known { event, left, .. } = self.get(number);
+        let (event, left) = (renaming.event(event), *left);
+        let same = match &event {
+            Event::Facts { tuples } => self.facts.get(&sorted(tuples)).copied().flatten(),
+            _ => None,
+        };
+        same.unwrap_or_else(|| self.number(event, left))
+    }
+
+    /// The order of two events, which follows from what they contain.
+    pub(super) fn order(&self, one: EventId, other: EventId) -> Ordering {
+        self.get(one).key.cmp(&self.get(other).key)
     }
 
     /// The timer that fires in an event.
@@ -61,8 +95,20 @@ impl Events {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.known.len() * (size_of::<Known>() + 160)
+        self.known.count() * (size_of::<Known>() + 160)
     }
+}
+
+/// Tuples as bytes, sorted.
+fn sorted(tuples: &[(RelationId, SeqBuilder)]) -> Vec<Vec<u8>> {
+    let bytes = |(relation, row): &(RelationId, SeqBuilder)| {
+        let mut bytes = relation.0.to_le_bytes().to_vec();
+        row.as_seq().iter().for_each(|value| write_value(&mut bytes, value));
+        bytes
+    };
+    let mut all: Vec<Vec<u8>> = tuples.iter().map(bytes).collect();
+    all.sort_unstable();
+    all
 }
 
 /// Appends a key that is equal for equal events.

@@ -4,15 +4,18 @@
 //! one of its timers fires or rows expire, and all times are relative to it. Each step is computed
 //! once.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tidemill_overlog::node::Event;
 use tidemill_stdx::hash::Map;
 
 use super::events::EventId;
 use super::fit::Traits;
+use super::numbers::Numbers;
 use super::options::ExploreOptions;
+use super::orbits::{Orbit, Orbits};
 use super::properties::ProjectionId;
+use super::renaming::Renaming;
 use super::turns::{MessageId, Outcome, TablesId, TurnKey, Turns};
 
 /// The number of a state of a node.
@@ -68,6 +71,15 @@ pub(super) enum Failure {
     Chain,
 }
 
+/// Why a search has to be repeated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Void {
+    /// Results depend on the order of rows, which was left out.
+    NeedsOrder,
+    /// Nodes are not interchangeable, for this reason.
+    Asymmetric(String),
+}
+
 /// All states of nodes seen in any run.
 pub(super) struct Locals {
     pub(super) turns: Turns,
@@ -77,12 +89,14 @@ pub(super) struct Locals {
     periods_ns: Vec<Vec<u64>>,
     /// The initial inbox of each node.
     starts: Vec<Vec<EventId>>,
-    known: Vec<Rc<Local>>,
-    numbers: Map<Rc<Local>, LocalId>,
-    moves: Map<LocalId, Rc<[Moved]>>,
-    chains: Map<LocalId, Rc<[Moved]>>,
+    known: Arc<Numbers<Arc<Local>, Arc<Local>>>,
+    moves: Map<LocalId, Arc<[Moved]>>,
+    chains: Map<LocalId, Arc<[Moved]>>,
     given: Map<(LocalId, EventId), LocalId>,
-    fired: Map<LocalId, Rc<[(u32, LocalId)]>>,
+    fired: Map<LocalId, Arc<[(u32, LocalId)]>>,
+    /// What permutations of nodes make of things, if some are interchangeable.
+    pub(super) orbits: Option<Orbits>,
+    renamed: Vec<Option<Orbit>>,
 }
 
 impl Locals {
@@ -110,18 +124,94 @@ impl Locals {
             uses_symbols: traits.uses_symbols,
             periods_ns,
             starts,
-            known: Vec::new(),
-            numbers: Map::default(),
+            known: Arc::default(),
             moves: Map::default(),
             chains: Map::default(),
             given: Map::default(),
             fired: Map::default(),
+            orbits: None,
+            renamed: Vec::new(),
         }
     }
 
+    /// The same for another thread: numbers are shared, steps are not.
+    pub(super) fn for_thread(&self) -> Locals {
+        Locals {
+            turns: self.turns.for_thread(),
+            reads_clock: self.reads_clock,
+            has_lifetimes: self.has_lifetimes,
+            uses_symbols: self.uses_symbols,
+            periods_ns: self.periods_ns.clone(),
+            starts: self.starts.clone(),
+            known: self.known.clone(),
+            moves: Map::default(),
+            chains: Map::default(),
+            given: Map::default(),
+            fired: Map::default(),
+            orbits: self.orbits.as_ref().map(|orbits| Orbits::new(orbits.all.clone())),
+            renamed: Vec::new(),
+        }
+    }
+
+    /// Whether the nodes that a permutation exchanges begin alike.
+    pub(super) fn begin_alike(&mut self, renaming: &Renaming) -> bool {
+        (0..).zip(&renaming.to).all(|(node, &becomes)| {
+            let [own, other] = [node, becomes].map(|node| self.start(node, None));
+            let [own, other] = [own, other].map(|local| self.get(local).clone());
+            let events = own.inbox.iter().map(|it| self.turns.events.renamed(*it, renaming));
+            let inbox: Box<[EventId]> = events.collect();
+            self.turns.tables_renamed(own.tables, renaming) == Some(other.tables)
+                && inbox == other.inbox
+                && own.timers == other.timers
+                && self.periods_ns[node as usize] == self.periods_ns[becomes as usize]
+        })
+    }
+
+    /// The state of a node under each permutation: that of other nodes.
+    pub(super) fn renamed(&mut self, local: LocalId) -> Orbit {
+        if let Some(Some(orbit)) = self.renamed.get(local as usize) {
+            return orbit.clone();
+        }
+        let before = self.get(local).clone();
+        let Locals { orbits, turns, .. } = self;
+        let Some(orbits) = orbits else { return Arc::new([local]) };
+        let tables = orbits.tables(turns, before.tables);
+        let events: Vec<Orbit> = before.inbox.iter().map(|it| orbits.event(turns, *it)).collect();
+        let all = (0..).zip(&*tables).map(|(at, &tables): (usize, _)| {
+            let inbox = events.iter().map(|orbit| orbit[at]).collect();
+            self.number(Local { tables, inbox, ..Local::clone(&before) })
+        });
+        let orbit: Orbit = all.collect();
+        if self.renamed.len() <= local as usize {
+            self.renamed.resize(local as usize + 1, None);
+        }
+        self.renamed[local as usize] = Some(orbit.clone());
+        orbit
+    }
+
+    /// A message under each permutation.
+    pub(super) fn renamed_message(&mut self, message: MessageId) -> Orbit {
+        match &mut self.orbits {
+            Some(orbits) => orbits.message(&mut self.turns, message),
+            None => Arc::new([message]),
+        }
+    }
+
+    /// Why the search has to be repeated, if it has.
+    pub(super) fn void(&self) -> Option<Void> {
+        let broken = self.orbits.as_ref().and_then(|orbits| orbits.broken.clone());
+        let needs_order = self.turns.needs_order.then_some(Void::NeedsOrder);
+        broken.map(Void::Asymmetric).or(needs_order)
+    }
+
+    /// Whether the search has to be repeated.
+    pub(super) fn is_void(&self) -> bool {
+        self.turns.needs_order || self.orbits.as_ref().is_some_and(|it| it.broken.is_some())
+    }
+
     /// A state by number.
-    pub(super) fn get(&self, local: LocalId) -> &Rc<Local> {
-        &self.known[local as usize]
+    pub(super) fn get(&self, local: LocalId) -> &Arc<Local> {
+        self.known.get(local)
     }
 
     /// The projection of a node for properties of all nodes.
@@ -131,24 +221,28 @@ impl Locals {
 
     /// The number of states.
     pub(super) fn count(&self) -> usize {
-        self.known.len()
+        self.known.count()
     }
 
-    /// The approximate memory in use.
+    /// The approximate memory in use, with what all threads share.
     pub(super) fn bytes(&self) -> usize {
-        let known: usize = self.known.len() * (size_of::<Local>() + 120);
+        let known: usize = self.known.count() * (size_of::<Local>() + 120);
+        known + self.turns.shared_bytes() + self.own_bytes()
+    }
+
+    /// The approximate memory that no other thread shares.
+    pub(super) fn own_bytes(&self) -> usize {
         let moves = (self.moves.len() + self.chains.len()) * 160;
-        known + moves + (self.given.len() + self.fired.len()) * 24 + self.turns.bytes()
+        let orbits = self
+            .orbits
+            .as_ref()
+            .map_or(0, |orbits| orbits.bytes() + self.renamed.len() * (orbits.all.len() * 4 + 60));
+        orbits + moves + (self.given.len() + self.fired.len()) * 24 + self.turns.own_bytes()
     }
 
     fn number(&mut self, local: Local) -> LocalId {
-        if let Some(number) = self.numbers.get(&local) {
-            return *number;
-        }
-        let (number, local) = (self.known.len() as LocalId, Rc::new(local));
-        self.numbers.insert(local.clone(), number);
-        self.known.push(local);
-        number
+        let local = Arc::new(local);
+        self.known.number(local.clone(), || local).0
     }
 
     /// The initial state of a node; after a crash symbols and clock continue.
@@ -182,14 +276,18 @@ impl Locals {
     }
 
     /// The possible results of the turn of the first event; empty if the inbox is.
-    pub(super) fn moves(&mut self, local: LocalId) -> Rc<[Moved]> {
+    pub(super) fn moves(&mut self, local: LocalId) -> Arc<[Moved]> {
         if let Some(moves) = self.moves.get(&local) {
             return moves.clone();
         }
         let before = self.get(local).clone();
-        let Some((&event, rest)) = before.inbox.split_first() else { return Rc::new([]) };
+        let Some((&event, rest)) = before.inbox.split_first() else { return Arc::new([]) };
         let Local { tables, symbol, clock_ns, .. } = *before;
-        let outcomes = self.turns.outcomes(TurnKey { tables, event, symbol, clock_ns });
+        let key = TurnKey { tables, event, symbol, clock_ns };
+        if let Some(orbits) = &mut self.orbits {
+            orbits.verify(&mut self.turns, key);
+        }
+        let outcomes = self.turns.outcomes(key);
         let mut moves: Vec<Moved> = Vec::with_capacity(outcomes.len());
         for outcome in &*outcomes {
             let Outcome { tables, symbol, follows, sends, failure } = outcome;
@@ -209,13 +307,13 @@ impl Locals {
                 moves.push(moved);
             }
         }
-        let moves: Rc<[Moved]> = moves.into();
+        let moves: Arc<[Moved]> = moves.into();
         self.moves.insert(local, moves.clone());
         moves
     }
 
     /// The possible results of the turns of all waiting events, and of all that follow from them.
-    pub(super) fn chains(&mut self, local: LocalId) -> Rc<[Moved]> {
+    pub(super) fn chains(&mut self, local: LocalId) -> Arc<[Moved]> {
         if let Some(chains) = self.chains.get(&local) {
             return chains.clone();
         }
@@ -242,7 +340,7 @@ impl Locals {
                 open.push(Moved { sends, shows, is_silent: true, ..moved.clone() });
             }
         }
-        let chains: Rc<[Moved]> = ended.into();
+        let chains: Arc<[Moved]> = ended.into();
         self.chains.insert(local, chains.clone());
         chains
     }
@@ -250,7 +348,7 @@ impl Locals {
     /// The timers that may fire next, and the state after each: any of those due first. A timer
     /// whose last firing still waits is late: it is skipped, as a running node does. The expiry of
     /// rows is one more timer after those of the rules.
-    pub(super) fn fire(&mut self, local: LocalId) -> Rc<[(u32, LocalId)]> {
+    pub(super) fn fire(&mut self, local: LocalId) -> Arc<[(u32, LocalId)]> {
         if let Some(fired) = self.fired.get(&local) {
             return fired.clone();
         }
@@ -273,7 +371,7 @@ impl Locals {
             let now_ns = first_ns.unwrap_or_default();
             (at as u32, self.fire_one(&before, (at, now_ns), &late))
         };
-        let fired: Rc<[(u32, LocalId)]> = next.into_iter().map(fire).collect();
+        let fired: Arc<[(u32, LocalId)]> = next.into_iter().map(fire).collect();
         self.fired.insert(local, fired.clone());
         fired
     }

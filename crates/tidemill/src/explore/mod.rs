@@ -11,8 +11,14 @@
 //!   [found]   what turns do wrong
 //!   [properties] what is wrong with all nodes together: rules at `@SIM`
 //!   [locals]  states of a node: tables, inbox, timers
-//!   [steps]   states of all nodes and the network; the steps from one
+//!   [row]     states of all nodes and the network
+//!   [actions] the script
+//!   [steps]   the steps from a state
+//!   [symmetry], [orbits], [renaming]  states that differ by a permutation of nodes are one
 //!   [seen]    hashes of the states that were found
+//!   [numbers] equal things have one number, in all threads
+//!   [layer]   states that wait
+//!   [round], [sharded]  steps by several threads, with the result of one
 //!   [search]  breadth first or depth first; the path to a failure
 //!   [cause]   what of a path its failure follows from
 //!   [counterexample], [report]  what is printed
@@ -36,39 +42,49 @@
 //! is never taken at once: these rules observe the nodes between any two turns, and would miss the
 //! state before this turn and after others.
 
+mod actions;
 mod cause;
 mod counterexample;
 mod events;
 mod fit;
 mod found;
+mod layer;
 mod locals;
+mod numbers;
 mod options;
+mod orbits;
 mod properties;
+mod renaming;
 mod repeat;
 mod replay;
 mod report;
+mod round;
+mod row;
 mod search;
 mod seen;
+mod sharded;
 mod steps;
+mod symmetry;
 mod turns;
 
 use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, Sources};
-use tidemill_overlog::node::{Event, Identity, Program as Rules};
-use tidemill_relation::SeqBuilder;
+use tidemill_overlog::node::{Identity, Program as Rules};
 
 use crate::cost;
 use crate::error::Error;
 use crate::identities::identities;
 use crate::program::Program;
-use crate::script::{Cue, CueAction, Script, bind};
+use crate::script::{Cue, Script, bind};
 
+use actions::actions;
 use fit::Traits;
-use locals::Locals;
+use locals::{Locals, Void};
 use properties::{Properties, PropertyRules};
 use search::{Cut, Search, Searched};
-use steps::{Action, Effect, GROUP_MAX, Steps};
+use steps::Steps;
+use symmetry::Symmetry;
 use turns::Turns;
 
 pub use counterexample::{Counterexample, Happened};
@@ -126,37 +142,59 @@ impl Explorer {
     /// Searches.
     ///
     /// # Errors
-    /// The script has too many actions at one time.
+    /// The script has too many actions at one time, or symmetry is requested where no nodes are
+    /// interchangeable.
     pub fn run(&self) -> Result<ExploreReport, Error> {
-        let traits = &self.traits;
         let began = cost::cpu_time();
-        let mut found = self.search(traits)?;
-        if found.is_none() {
-            let ordered = Traits { is_ordered: true, ..traits.clone() };
-            found = self.search(&ordered)?;
-        }
-        let found =
-            found.ok_or_else(|| Error::program("the order of rows is needed, and is there"))?;
+        let mut traits = self.traits.clone();
+        let mut treated = if self.options.symmetry { Treated::Alike } else { Treated::Apart };
+        let mut asymmetry = None;
+        let found = loop {
+            match self.search(&traits, treated)? {
+                Ended::Well(found) => break *found,
+                Ended::NeedsOrder if traits.is_ordered => {
+                    return Err(Error::program("the order of rows is needed, and is there"));
+                }
+                Ended::NeedsOrder => traits.is_ordered = true,
+                Ended::Asymmetric(reason) => {
+                    asymmetry = reason.or(asymmetry);
+                    treated = treated.less();
+                }
+            }
+        };
+        let asymmetry = asymmetry.filter(|_| found.interchangeable.is_empty());
         let cpu = cost::cpu_time().saturating_sub(began);
-        Ok(ExploreReport { cpu, peak_bytes: cost::peak_bytes(), ..found })
+        Ok(ExploreReport { cpu, peak_bytes: cost::peak_bytes(), asymmetry, ..found })
     }
 
-    /// Searches; `None` if the order of rows is needed and was left out.
-    fn search(&self, traits: &Traits) -> Result<Option<ExploreReport>, Error> {
+    /// Searches, with some nodes treated as interchangeable.
+    fn search(&self, traits: &Traits, treated: Treated) -> Result<Ended, Error> {
         let (rules, identities) = (self.rules.clone(), self.identities.clone());
         let kind = (traits.is_ordered, traits.uses_symbols);
         let properties = self.properties.clone();
         let properties = properties.map(|properties| Properties::new(properties, &identities));
         let mut turns = Turns::new(rules, identities, properties, &self.options, kind);
-        let script = actions(&self.cues, &mut turns).map_err(Error::Options)?;
-        let locals = Locals::new(turns, traits, &self.options);
-        let mut steps = Steps::new(locals, script, &self.options);
+        let script = actions(&self.cues, &mut turns.events).map_err(Error::Options)?;
+        let mut locals = Locals::new(turns, traits, &self.options);
+        let symmetry = match treated.fixed(&self.identities) {
+            None => None,
+            Some(fixed) => match Symmetry::new(&mut locals, &script, &fixed) {
+                None if treated == Treated::Alike => return Err(Error::Options(ALL_DIFFER.into())),
+                None => return Ok(Ended::Asymmetric(None)),
+                found => found,
+            },
+        };
+        let (classes, permutations) =
+            symmetry.as_ref().map_or((Vec::new(), 1), |it| (it.classes.clone(), it.all.len()));
+        let mut steps = Steps::new(locals, script, &self.options, symmetry);
         let searched = Search::new(&mut steps, &self.options).run();
-        if steps.locals.turns.needs_order {
-            return Ok(None);
+        match searched.void {
+            Some(Void::Asymmetric(reason)) => return Ok(Ended::Asymmetric(Some(reason))),
+            Some(Void::NeedsOrder) => return Ok(Ended::NeedsOrder),
+            None => {}
         }
-        let (turns, node_states) = (steps.locals.turns.ran, steps.locals.count() as u64);
-        let Searched { steps: taken, distinct, depth, cut, failed } = searched;
+        let (turns, node_states) = (steps.locals.turns.ran(), steps.locals.count() as u64);
+        let Searched { steps: taken, distinct, depth, cut, failed, .. } = searched;
         let counterexample = failed.map(|path| {
             let cause = cause::cause(&mut steps, path);
             let script = replay::replay(&steps, &cause);
@@ -168,7 +206,8 @@ impl Explorer {
             Cut::Interrupted => "it was interrupted".to_owned(),
             Cut::Count => "there are too many states".to_owned(),
         });
-        Ok(Some(ExploreReport {
+        let address = |node: &u32| self.identities[*node as usize].address.clone();
+        Ok(Ended::Well(Box::new(ExploreReport {
             steps: taken,
             distinct,
             depth,
@@ -178,11 +217,12 @@ impl Explorer {
             bounds: self.bounds(),
             missed: missed.chain(traits.reasons.iter().cloned()).collect(),
             ignored: traits.ignored.clone(),
-            collision: seen::collision_probability(distinct as usize),
+            interchangeable: classes.iter().map(|it| it.iter().map(address).collect()).collect(),
+            collision: seen::collision_probability(distinct as usize * permutations),
             counterexample,
             interrupted: cut == Some(Cut::Interrupted),
             ..ExploreReport::default()
-        }))
+        })))
     }
 
     /// The bounds of runs, as text.
@@ -198,50 +238,55 @@ impl Explorer {
     }
 }
 
+/// Why symmetry has nothing to act on.
+const ALL_DIFFER: &str =
+    "symmetry has nothing to act on: each node has its own facts, timers, or actions of the script";
+
+/// The result of a search.
+enum Ended {
+    Well(Box<ExploreReport>),
+    /// The order of rows is needed and was left out.
+    NeedsOrder,
+    /// Nodes are not interchangeable.
+    Asymmetric(Option<String>),
+}
+
+/// Which nodes a search may take for interchangeable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Treated {
+    /// All that begin alike.
+    Alike,
+    /// All but the landmark.
+    ButLandmark,
+    /// None.
+    Apart,
+}
+
+impl Treated {
+    fn less(self) -> Treated {
+        match self {
+            Treated::Alike => Treated::ButLandmark,
+            Treated::ButLandmark | Treated::Apart => Treated::Apart,
+        }
+    }
+
+    /// The nodes that stay where they are; `None`: all.
+    fn fixed(self, identities: &[Identity]) -> Option<Vec<u32>> {
+        match self {
+            Treated::Alike => Some(Vec::new()),
+            Treated::ButLandmark => {
+                let is_landmark = |node: &&Identity| node.address == node.landmark;
+                Some(identities.iter().filter(is_landmark).map(|node| node.index).collect())
+            }
+            Treated::Apart => None,
+        }
+    }
+}
+
 fn is_explored(what: &crate::script::ActionKind) -> bool {
     use crate::script::ActionKind;
     matches!(
         what,
         ActionKind::Put(..) | ActionKind::Crash(_) | ActionKind::Restart(_) | ActionKind::End
     )
-}
-
-/// The actions of a script, in groups of equal time. Times only order them; a node that crashes
-/// restarts at once.
-fn actions(cues: &[Cue], turns: &mut Turns) -> Result<Vec<Action>, String> {
-    let mut timed: Vec<(u64, u32, Effect)> = Vec::new();
-    let end =
-        cues.iter().filter(|cue| cue.action == CueAction::End).map(|cue| cue.when.first()).min();
-    for cue in cues {
-        for at in cue.when.times().take_while(|at| end.is_none_or(|end| *at <= end)) {
-            match &cue.action {
-                CueAction::Put(tuples) => {
-                    timed.extend(tuples.iter().map(|(node, relation, columns)| {
-                        let row: SeqBuilder = columns.iter().map(|value| value.get()).collect();
-                        let (delete, received) = (false, false);
-                        let event = Event::Tuple { relation: *relation, row, delete, received };
-                        (at, *node, Effect::Give(turns.events.number(event, None)))
-                    }))
-                }
-                CueAction::Crash(nodes) => {
-                    timed.extend(nodes.iter().map(|node| (at, *node, Effect::Crash)))
-                }
-                _ => {}
-            }
-        }
-    }
-    timed.sort_by_key(|(at, ..)| *at);
-    let mut actions: Vec<Action> = Vec::with_capacity(timed.len());
-    let (mut group, mut size, mut last) = (0, 0, None);
-    for (at, node, effect) in timed {
-        if last.replace(at).is_some_and(|last| last != at) {
-            (group, size) = (group + 1, 0);
-        }
-        size += 1;
-        if size > GROUP_MAX {
-            return Err(format!("a script does at most {GROUP_MAX} things at one time here"));
-        }
-        actions.push(Action { group, node, effect });
-    }
-    Ok(actions)
 }

@@ -25,8 +25,12 @@ pub struct ExploreOptions {
     pub memory_max: Option<u64>,
     /// Depth first, which takes less memory and does not find a shortest counterexample.
     pub depth_first: bool,
+    /// The number of threads of a search breadth first; its result does not depend on it.
+    pub workers: u32,
     /// Treat runs that differ only in the order of independent turns as one.
     pub reduction: bool,
+    /// States that differ by a permutation of interchangeable nodes are one.
+    pub symmetry: bool,
     /// A node completes all turns that follow from a message before its next input.
     pub atomic_chains: bool,
     /// The value of `LANDMARK`, if not the address of the first node.
@@ -50,7 +54,9 @@ impl Default for ExploreOptions {
             depth: None,
             memory_max: None,
             depth_first: false,
+            workers: 1,
             reduction: true,
+            symmetry: false,
             atomic_chains: false,
             landmark: None,
             extra: Vec::new(),

@@ -17,6 +17,8 @@ use tidemill_wire::SchemaError;
 
 use super::fit::VIOLATION;
 use super::found::{Findings, violation};
+use super::numbers::Numbers;
+use super::renaming::Renaming;
 use crate::properties::node_of_all;
 
 /// The number of a projection of a node; 0 is the one without rows.
@@ -64,14 +66,18 @@ pub(super) struct Properties {
     node: Node,
     /// By node: its current projection.
     holds: Box<[ProjectionId]>,
-    rows: Vec<(RelationId, SeqBuilder)>,
-    row_numbers: Map<Box<[u8]>, RowNumber>,
-    /// The rows of each projection, by number, in order.
-    projections: Vec<Arc<[RowNumber]>>,
-    projection_numbers: Map<Arc<[RowNumber]>, ProjectionId>,
+    numbered: Arc<Numbered>,
     verdicts: Map<Box<[ProjectionId]>, Option<u32>>,
-    failures: Vec<String>,
     bytes: usize,
+}
+
+/// What all threads number.
+#[derive(Default)]
+struct Numbered {
+    rows: Numbers<Box<[u8]>, (RelationId, SeqBuilder)>,
+    /// The rows of each projection, in order.
+    projections: Numbers<Arc<[RowNumber]>, Arc<[RowNumber]>>,
+    failures: Numbers<String, String>,
 }
 
 impl Properties {
@@ -82,21 +88,30 @@ impl Properties {
             empty,
             shared,
             holds: vec![0; nodes.len()].into(),
-            rows: Vec::new(),
-            row_numbers: Map::default(),
-            projections: Vec::new(),
-            projection_numbers: Map::default(),
+            numbered: Arc::default(),
             verdicts: Map::default(),
-            failures: Vec::new(),
             bytes: 0,
         };
         properties.number(Vec::new());
         properties
     }
 
+    /// The same for another thread.
+    pub(super) fn for_thread(&self) -> Properties {
+        Properties {
+            shared: self.shared.clone(),
+            empty: self.empty.fork(),
+            node: self.empty.fork(),
+            holds: vec![0; self.holds.len()].into(),
+            numbered: self.numbered.clone(),
+            verdicts: Map::default(),
+            bytes: 0,
+        }
+    }
+
     /// The text of a failure.
     pub(super) fn failure(&self, number: u32) -> &str {
-        &self.failures[number as usize]
+        self.numbered.failures.get(number)
     }
 
     /// The approximate memory in use.
@@ -119,27 +134,37 @@ impl Properties {
         self.number(rows)
     }
 
+    /// The number of a renamed projection.
+    pub(super) fn renamed(
+        &mut self,
+        projection: ProjectionId,
+        renaming: &Renaming,
+    ) -> ProjectionId {
+        let rows = self.numbered.projections.get(projection).clone();
+        let mut renamed: Vec<RowNumber> = Vec::with_capacity(rows.len());
+        for number in &*rows {
+            let (relation, row) = self.numbered.rows.get(*number);
+            let (relation, row) = (*relation, renaming.row(row.as_seq().iter()));
+            renamed.push(self.row_number(relation, row));
+        }
+        renamed.sort_unstable();
+        self.number(renamed)
+    }
+
     fn row_number(&mut self, relation: RelationId, row: SeqBuilder) -> RowNumber {
         let mut key = relation.0.to_le_bytes().to_vec();
         row.as_seq().iter().for_each(|value| write_value(&mut key, value));
-        let next = self.rows.len() as RowNumber;
         let bytes = 2 * key.len() + 100;
-        let number = *self.row_numbers.entry(key.into()).or_insert(next);
-        if number == next {
-            self.rows.push((relation, row));
-            self.bytes += bytes;
-        }
+        let (number, is_new) = self.numbered.rows.number(key.into(), || (relation, row));
+        self.bytes += if is_new { bytes } else { 0 };
         number
     }
 
     fn number(&mut self, rows: Vec<RowNumber>) -> ProjectionId {
         let rows: Arc<[RowNumber]> = rows.into();
-        let next = self.projections.len() as ProjectionId;
-        let number = *self.projection_numbers.entry(rows.clone()).or_insert(next);
-        if number == next {
-            self.bytes += rows.len() * size_of::<RowNumber>() + 100;
-            self.projections.push(rows);
-        }
+        let bytes = rows.len() * size_of::<RowNumber>() + 100;
+        let (number, is_new) = self.numbered.projections.number(rows.clone(), || rows);
+        self.bytes += if is_new { bytes } else { 0 };
         number
     }
 
@@ -149,13 +174,8 @@ impl Properties {
             return *verdict;
         }
         let failure = self.look(projections);
-        let verdict = failure.map(|failure| {
-            let known = self.failures.iter().position(|known| *known == failure);
-            known.unwrap_or_else(|| {
-                self.failures.push(failure);
-                self.failures.len() - 1
-            }) as u32
-        });
+        let failures = &self.numbered.failures;
+        let verdict = failure.map(|failure| failures.number(failure.clone(), || failure).0);
         self.bytes += size_of_val(projections) + 40;
         self.verdicts.insert(projections.into(), verdict);
         verdict
@@ -165,10 +185,10 @@ impl Properties {
     fn look(&mut self, projections: &[ProjectionId]) -> Option<String> {
         let mut rows = Vec::new();
         for (old, new) in self.holds.iter().zip(projections) {
-            let [old, new] = [old, new].map(|it| &self.projections[*it as usize]);
+            let [old, new] = [old, new].map(|it| self.numbered.projections.get(*it));
             let (gone, come) = differences(old, new);
             let change = |number: RowNumber, goes: bool| {
-                let (relation, row) = &self.rows[number as usize];
+                let (relation, row) = self.numbered.rows.get(number);
                 (*relation, goes, row.clone())
             };
             rows.extend(gone.into_iter().map(|number| change(number, true)));

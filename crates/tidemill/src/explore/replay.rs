@@ -14,10 +14,11 @@ use tidemill_relation::plan::On;
 use tidemill_relation::text::{Pattern, Term};
 use tidemill_stdx::hash::Map;
 
+use super::actions::Effect;
 use super::cause::sent_in;
 use super::events::EventId;
 use super::search::Walked;
-use super::steps::{Effect, Step, Steps};
+use super::steps::{Step, Steps};
 use super::turns::MessageId;
 use crate::script::{Cue, CueAction, When, lines};
 

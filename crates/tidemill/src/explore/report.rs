@@ -28,6 +28,10 @@ pub struct ExploreReport {
     pub missed: Vec<String>,
     /// Relations with conditions on a whole run, which no search checks: `unsettled`, `history`.
     pub ignored: Vec<String>,
+    /// The classes of nodes that were interchangeable, if symmetry was requested.
+    pub interchangeable: Vec<Vec<String>>,
+    /// Why symmetry was requested and no nodes were interchangeable.
+    pub asymmetry: Option<String>,
     /// An upper bound on the probability that two distinct states had the same hash.
     pub collision: f64,
     /// A failing run, if one was found.
@@ -73,8 +77,11 @@ impl ExploreReport {
                 json.key("states").number(self.steps);
                 json.key("distinct").number(self.distinct);
                 json.key("depth").number(self.depth);
-                json.key("turns").number(self.turns);
-                json.key("node_states").number(self.node_states);
+                // Others differ by the number of threads.
+                if self.is_well() {
+                    json.key("turns").number(self.turns);
+                    json.key("node_states").number(self.node_states);
+                }
                 json.key("ordered_rows").bool(self.is_ordered);
                 json.key("bounds").string(&self.bounds);
                 json.key("complete").bool(self.is_complete());
@@ -82,6 +89,16 @@ impl ExploreReport {
                     .array(|json| self.missed.iter().for_each(|reason| json.string(reason)));
                 json.key("ignored")
                     .array(|json| self.ignored.iter().for_each(|name| json.string(name)));
+                if !self.interchangeable.is_empty() {
+                    json.key("interchangeable").array(|json| {
+                        for class in &self.interchangeable {
+                            json.array(|json| class.iter().for_each(|node| json.string(node)));
+                        }
+                    });
+                }
+                if let Some(asymmetry) = &self.asymmetry {
+                    json.key("asymmetry").string(asymmetry);
+                }
                 json.key("collision").string(&above(self.collision));
                 json.key("failed").bool(!self.is_well());
                 if self.interrupted {
@@ -110,6 +127,12 @@ impl fmt::Display for ExploreReport {
             [] => {}
             [one] => write!(f, "; {one} is not looked at")?,
             all => write!(f, "; {} are not looked at", all.join(" and "))?,
+        }
+        for class in &self.interchangeable {
+            write!(f, "; {} are interchangeable", class.join(", "))?;
+        }
+        if let Some(asymmetry) = &self.asymmetry {
+            write!(f, "; no nodes are interchangeable: {asymmetry}")?;
         }
         let collision = above(self.collision);
         write!(f, "; two states are taken for one with a probability below {collision}")?;

@@ -4,21 +4,18 @@
 //! states themselves only while they are in the frontier. A path is reconstructed by taking the
 //! same steps from the start.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
-use super::locals::Failure;
+use super::layer::{Discovery, Layer, code, decode};
+use super::locals::{Failure, Void};
 use super::options::ExploreOptions;
+use super::round::{Results, Round};
+use super::row::State;
 use super::seen::Seen;
-use super::steps::{State, Step, StepKind, Steps, Transition};
-
-/// How a state was reached.
-#[derive(Clone, Copy, Debug)]
-struct Discovery {
-    /// The number of the previous state; of the start its own.
-    parent: u32,
-    /// The index of the step, and its kind.
-    step: u32,
-}
+use super::sharded::{Place, Sharded};
+use super::steps::{Step, StepKind, Steps, Transition};
 
 /// A step of a path.
 #[derive(Clone, Debug)]
@@ -49,52 +46,21 @@ pub(super) struct Searched {
     /// The maximum number of inputs.
     pub(super) depth: u32,
     pub(super) cut: Option<Cut>,
+    /// Why the result is void, if it is.
+    pub(super) void: Option<Void>,
     /// The path to a failure.
     pub(super) failed: Option<Vec<Walked>>,
-}
-
-/// States of the frontier, stored one after the other.
-#[derive(Default)]
-struct Layer {
-    words: Vec<u32>,
-    /// The number of each state, and its end.
-    states: Vec<(u32, usize)>,
-}
-
-impl Layer {
-    fn push(&mut self, number: u32, state: &State) {
-        self.words.extend_from_slice(state);
-        self.states.push((number, self.words.len()));
-    }
-
-    /// The number of a state, which is copied to `state`.
-    fn read(&self, at: usize, state: &mut Vec<u32>) -> Option<u32> {
-        let (number, end) = *self.states.get(at)?;
-        let start = at.checked_sub(1).map_or(0, |before| self.states[before].1);
-        state.clear();
-        state.extend_from_slice(&self.words[start..end]);
-        Some(number)
-    }
-
-    fn pop(&mut self, state: &mut Vec<u32>) -> Option<u32> {
-        let last = self.states.len().checked_sub(1)?;
-        let number = self.read(last, state);
-        self.words.truncate(self.words.len() - state.len());
-        self.states.pop();
-        number
-    }
-
-    fn bytes(&self) -> usize {
-        self.words.capacity() * 4 + self.states.capacity() * 16
-    }
 }
 
 /// The number of states between two checks of the limits.
 const LOOK_EVERY: u64 = 1024;
 
+/// The maximum number of states that have numbers.
+const FOUND_MAX: usize = (u32::MAX / 2) as usize;
+
 /// A search in progress.
 pub(super) struct Search<'s> {
-    pub(super) steps: &'s mut Steps,
+    steps: &'s mut Steps,
     options: &'s ExploreOptions,
     seen: Seen,
     found: Vec<Discovery>,
@@ -110,15 +76,21 @@ impl<'s> Search<'s> {
         Search { steps, options, seen, found, searched, failed: None, looked: 0 }
     }
 
-    /// Runs the search. The result is void if the order of rows turned out to be needed.
+    /// Runs the search.
     pub(super) fn run(mut self) -> Searched {
         let start = self.steps.start(self.options);
         let mut first = Layer::default();
         self.add(&start, Discovery { parent: 0, step: 0 }, &mut first);
-        if self.options.depth_first {
-            self.depth_first(first)
-        } else {
-            self.breadth_first(first)
+        match (self.options.depth_first, self.options.workers) {
+            (true, _) => self.depth_first(first),
+            (false, 0 | 1) => self.breadth_first(first),
+            (false, workers) => self.divided(first, workers as usize),
+        }
+        if self.searched.void.is_none() {
+            self.searched.void = self.steps.locals.void();
+        }
+        if self.searched.void.is_some() {
+            return self.searched;
         }
         if let Some((found, failure)) = self.failed {
             self.searched.failed = Some(self.path(start, found, failure));
@@ -137,29 +109,122 @@ impl<'s> Search<'s> {
                 }
                 at += 1;
             }
+            if self.is_deepest(&layer) {
+                return;
+            }
             let mut next = Layer::default();
-            let is_last = self.options.depth == Some(self.searched.depth);
-            for at in 0..layer.states.len() {
+            for at in 0..layer.len() {
                 let Some(number) = layer.read(at, &mut state) else { break };
-                if is_last {
-                    if self.goes_on(&state) {
-                        self.searched.cut = Some(Cut::Depth);
-                        return;
-                    }
-                    continue;
-                }
                 self.expand(&state, number, StepKind::Outside, &mut next);
                 if self.is_over(&next) {
                     self.searched.depth += 1;
                     return;
                 }
             }
-            if next.states.is_empty() {
+            if next.len() == 0 {
                 return;
             }
             layer = next;
             self.searched.depth += 1;
         }
+    }
+
+    /// Whether the search goes no deeper, by its options.
+    fn is_deepest(&mut self, layer: &Layer) -> bool {
+        let is_deepest = self.options.depth == Some(self.searched.depth);
+        let mut all = (0..layer.len()).filter_map(|at| layer.get(at));
+        if is_deepest && all.any(|(_, state)| self.goes_on(state)) {
+            self.searched.cut = Some(Cut::Depth);
+        }
+        is_deepest
+    }
+
+    /// Breadth first by several threads, with the result of one.
+    fn divided(&mut self, mut layer: Layer, workers: usize) {
+        let mut seen = Sharded::new(std::mem::replace(&mut self.seen, Seen::new()));
+        let mut others: Vec<Steps> = (1..workers).map(|_| self.steps.for_thread()).collect();
+        loop {
+            let mut at = 0;
+            while at < layer.len() {
+                let end = layer.len();
+                let mut next = Layer::default();
+                let round = (&layer, at..end, StepKind::Turns);
+                let is_over = self.round(round, &mut seen, &mut others, &mut next);
+                (0..next.len()).filter_map(|at| next.get(at)).for_each(|(number, state)| {
+                    layer.push(number, state);
+                });
+                if is_over {
+                    return;
+                }
+                at = end;
+            }
+            if self.is_deepest(&layer) {
+                return;
+            }
+            let mut next = Layer::default();
+            let round = (&layer, 0..layer.len(), StepKind::Outside);
+            let is_over = self.round(round, &mut seen, &mut others, &mut next);
+            if is_over || next.len() > 0 {
+                self.searched.depth += 1;
+            }
+            if is_over || next.len() == 0 {
+                return;
+            }
+            layer = next;
+        }
+    }
+
+    /// Takes the steps of a round by several threads; returns whether the search has to end.
+    fn round(
+        &mut self,
+        (layer, states, which): (&Layer, Range<usize>, StepKind),
+        seen: &mut Sharded,
+        others: &mut [Steps],
+        to: &mut Layer,
+    ) -> bool {
+        let bytes = seen.bytes() + layer.bytes() + self.own_bytes(others);
+        let ended = Mutex::new(None);
+        let is_over = |taken: usize| {
+            let cut = cut(self.options, bytes + taken * 3);
+            *ended.lock().unwrap_or_else(PoisonError::into_inner) = cut;
+            cut.is_some()
+        };
+        let round = Round { layer, states, which, seen, is_over: &is_over };
+        let Results { chunks, late, is_cut } = round.run(self.steps, others);
+        let first = layer;
+        for chunk in chunks {
+            self.searched.steps += chunk.steps;
+            let how = |place: Place| Discovery {
+                parent: first.get(place.at as usize).map_or(0, |(number, _)| number),
+                step: place.step,
+            };
+            for (at, (place, is_before_start)) in chunk.reached.iter().enumerate() {
+                let Some((_, state)) = chunk.found.get(at) else { break };
+                if late.contains(place) {
+                    continue;
+                }
+                self.searched.distinct += u64::from(!is_before_start);
+                to.push(self.found.len() as u32, state);
+                self.found.push(how(*place));
+            }
+            self.failed = chunk.failed.map(|(place, failure)| (how(place), failure));
+            self.searched.void = chunk.void;
+        }
+        seen.end_round();
+        if is_cut {
+            self.searched.cut = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+        }
+        let is_full = self.found.len() > FOUND_MAX;
+        if is_full {
+            self.searched.cut = Some(Cut::Count);
+        }
+        is_cut || is_full || self.failed.is_some() || self.searched.void.is_some()
+    }
+
+    /// The memory of the search but for states that wait and hashes.
+    fn own_bytes(&self, others: &[Steps]) -> usize {
+        let others: usize = others.iter().map(|steps| steps.locals.own_bytes()).sum();
+        self.found.capacity() * size_of::<Discovery>() + self.steps.locals.bytes() + others
     }
 
     fn depth_first(&mut self, mut stack: Layer) {
@@ -168,13 +233,13 @@ impl<'s> Search<'s> {
             let depth = depths.pop().unwrap_or(0);
             self.searched.depth = self.searched.depth.max(depth);
             self.expand(&state, number, StepKind::Turns, &mut stack);
-            depths.resize(stack.states.len(), depth);
+            depths.resize(stack.len(), depth);
             match self.options.depth == Some(depth) {
                 true if self.goes_on(&state) => self.searched.cut = Some(Cut::Depth),
                 true => {}
                 false => self.expand(&state, number, StepKind::Outside, &mut stack),
             }
-            depths.resize(stack.states.len(), depth + 1);
+            depths.resize(stack.len(), depth + 1);
             if self.is_over(&stack) {
                 return;
             }
@@ -194,7 +259,7 @@ impl<'s> Search<'s> {
     /// Takes the steps of a kind from a state.
     fn expand(&mut self, state: &State, number: u32, which: StepKind, to: &mut Layer) {
         let Search { steps, seen, found, searched, failed, .. } = self;
-        let mut ordinal = 0;
+        let (mut ordinal, before) = (0, (state, steps.hash_before(state)));
         steps.each(state, which, &mut |steps, taken| {
             let how = Discovery { parent: number, step: code(ordinal, which) };
             ordinal += 1;
@@ -203,7 +268,7 @@ impl<'s> Search<'s> {
                 *failed = Some((how, failure));
                 return false;
             }
-            if seen.insert(steps.hash(taken.state)) {
+            if seen.insert(steps.hash_after(before, taken.state)) {
                 searched.distinct += u64::from(!steps.is_before_start(taken.state));
                 to.push(found.len() as u32, taken.state);
                 found.push(how);
@@ -222,27 +287,17 @@ impl<'s> Search<'s> {
 
     /// Whether the search has to end.
     fn is_over(&mut self, waiting: &Layer) -> bool {
-        if self.failed.is_some() || self.steps.locals.turns.needs_order {
+        if self.failed.is_some() || self.steps.locals.is_void() {
             return true;
         }
         self.looked += 1;
         if !self.looked.is_multiple_of(LOOK_EVERY) {
             return false;
         }
-        let bytes = self.seen.bytes()
-            + self.found.capacity() * size_of::<Discovery>()
-            + 2 * waiting.bytes()
-            + self.steps.locals.bytes();
-        let ExploreOptions { memory_max, stop, .. } = self.options;
-        // Relaxed: the flag publishes no other data.
-        let is_stopped = stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        self.searched.cut = match () {
-            () if is_stopped => Some(Cut::Interrupted),
-            () if memory_max.is_some_and(|most| bytes as u64 > most) => Some(Cut::Memory),
-            () if self.found.len() > (u32::MAX / 2) as usize => Some(Cut::Count),
-            () => return false,
-        };
-        true
+        let bytes = self.seen.bytes() + 2 * waiting.bytes() + self.own_bytes(&[]);
+        let is_full = self.found.len() > FOUND_MAX;
+        self.searched.cut = cut(self.options, bytes).or(is_full.then_some(Cut::Count));
+        self.searched.cut.is_some()
     }
 
     /// The path to a step that fails.
@@ -277,11 +332,14 @@ impl<'s> Search<'s> {
     }
 }
 
-fn code(ordinal: u32, which: StepKind) -> u32 {
-    ordinal << 1 | u32::from(which == StepKind::Outside)
-}
-
-fn decode(code: u32) -> (StepKind, u32) {
-    let which = if code & 1 == 1 { StepKind::Outside } else { StepKind::Turns };
-    (which, code >> 1)
+/// Why a search that uses this much memory has to end, if it has.
+fn cut(options: &ExploreOptions, bytes: usize) -> Option<Cut> {
+    let ExploreOptions { memory_max, stop, .. } = options;
+    // Relaxed: the flag publishes no other data.
+    let is_stopped = stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+    match () {
+        () if is_stopped => Some(Cut::Interrupted),
+        () if memory_max.is_some_and(|most| bytes as u64 > most) => Some(Cut::Memory),
+        () => None,
+    }
 }

@@ -26,6 +26,24 @@ impl Seen {
         is_new
     }
 
+    /// Whether a hash is present.
+    pub(super) fn contains(&self, hash: u128) -> bool {
+        let (hash, mask) = (hash.max(1), self.slots.len() - 1);
+        let mut at = (hash >> 64) as usize & mask;
+        while self.slots[at] != 0 {
+            if self.slots[at] == hash {
+                return true;
+            }
+            at = (at + 1) & mask;
+        }
+        false
+    }
+
+    /// All hashes.
+    pub(super) fn into_hashes(self) -> impl Iterator<Item = u128> {
+        self.slots.into_iter().filter(|hash| *hash != 0)
+    }
+
     fn grow(&mut self) {
         let old = std::mem::take(&mut self.slots);
         self.slots = vec![0; old.len() * 2];
@@ -64,15 +82,18 @@ pub(super) fn part(place: u32, value: u32) -> u128 {
 }
 
 /// A word mixed so that each bit depends on each (the finalizer of MurmurHash3, twice).
-fn mixed(mut word: u64) -> u64 {
-    for _ in 0..2 {
-        word ^= word >> 33;
-        word = word.wrapping_mul(0xff51_afd7_ed55_8ccd);
-        word ^= word >> 33;
-        word = word.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-        word ^= word >> 33;
-    }
-    word
+#[inline]
+fn mixed(word: u64) -> u64 {
+    finalized(finalized(word))
+}
+
+#[inline]
+fn finalized(mut word: u64) -> u64 {
+    word ^= word >> 33;
+    word = word.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    word ^= word >> 33;
+    word = word.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    word ^ word >> 33
 }
 
 /// An upper bound on the probability that two of `states` states have the same hash.
@@ -90,6 +111,7 @@ mod tests {
         let mut seen = Seen::new();
         for round in 0..2 {
             for number in 0..100_000 {
+                assert_eq!(seen.contains(part(1, number)), round == 1);
                 assert_eq!(seen.insert(part(1, number)), round == 0);
             }
         }

@@ -1,21 +1,18 @@
 //! States of all nodes and the network together, and the steps between them.
 //!
-//! A state is a row of numbers: the state of each node, the remaining faults, the position in the
-//! script, and the messages in flight, sorted by number. A step changes one node and a few
-//! messages.
+//! A step changes one node of a state and a few messages.
 //!
 //! Turns are free: the length of a run is the number of inputs to its nodes. So the first
 //! counterexample has the fewest inputs.
 
-use super::events::EventId;
+use super::actions::{Action, Effect};
 use super::locals::{Failure, LocalId, Locals, Moved};
 use super::options::ExploreOptions;
+use super::orbits::Orbits;
 use super::properties::ProjectionId;
-use super::seen::part;
+use super::row::{BUDGETS, DONE, GROUP, HEADER, State, next_hash, plain_hash};
+use super::symmetry::Symmetry;
 use super::turns::MessageId;
-
-/// A state; see the module.
-pub(super) type State = [u32];
 
 /// A step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -45,23 +42,6 @@ pub(super) enum StepKind {
     Outside,
 }
 
-/// An action of the script on one node.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Action {
-    /// Actions of one group happen in any order, after those of the group before.
-    pub(super) group: u32,
-    pub(super) node: u32,
-    pub(super) effect: Effect,
-}
-
-/// What an action does.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) enum Effect {
-    /// Gives the node a tuple.
-    Give(EventId),
-    Crash,
-}
-
 /// A step from a state: the next state, and whether it fails.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transition<'s> {
@@ -83,17 +63,9 @@ pub(super) struct Steps {
     judges: bool,
     script: Vec<Action>,
     script_crashes: bool,
+    symmetry: Option<Symmetry>,
     next: Vec<u32>,
 }
-
-/// Indices into a state, counted from the end of the nodes.
-const BUDGETS: usize = 0;
-const GROUP: usize = 1;
-const DONE: usize = 2;
-const HEADER: usize = 3;
-
-/// The maximum number of actions of a group, which have a bit each.
-pub(super) const GROUP_MAX: usize = 32;
 
 /// The remaining faults and timers, a byte each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,7 +88,13 @@ impl Budgets {
 }
 
 impl Steps {
-    pub(super) fn new(locals: Locals, script: Vec<Action>, options: &ExploreOptions) -> Steps {
+    pub(super) fn new(
+        mut locals: Locals,
+        script: Vec<Action>,
+        options: &ExploreOptions,
+        symmetry: Option<Symmetry>,
+    ) -> Steps {
+        locals.orbits = symmetry.as_ref().map(|symmetry| Orbits::new(symmetry.all.clone()));
         Steps {
             nodes: options.nodes as usize,
             reduction: options.reduction,
@@ -125,6 +103,22 @@ impl Steps {
             script_crashes: script.iter().any(|action| action.effect == Effect::Crash),
             script,
             locals,
+            symmetry,
+            next: Vec::new(),
+        }
+    }
+
+    /// The same for another thread: numbers of states are shared.
+    pub(super) fn for_thread(&self) -> Steps {
+        Steps {
+            locals: self.locals.for_thread(),
+            nodes: self.nodes,
+            reduction: self.reduction,
+            atomic: self.atomic,
+            judges: self.judges,
+            script: self.script.clone(),
+            script_crashes: self.script_crashes,
+            symmetry: self.symmetry.as_ref().map(Symmetry::for_thread),
             next: Vec::new(),
         }
     }
@@ -190,13 +184,26 @@ impl Steps {
         self.atomic && state[..self.nodes].iter().any(|local| self.waits(*local))
     }
 
-    /// The hash of a state.
-    pub(super) fn hash(&self, state: &State) -> u128 {
-        let fixed = self.nodes + HEADER;
-        let (places, messages) = state.split_at(fixed);
-        let places = (0..).zip(places).map(|(place, value)| part(place, *value));
-        let messages = messages.iter().map(|message| part(fixed as u32, *message));
-        places.chain(messages).fold(0, u128::wrapping_add)
+    /// The hash of a state; where nodes are interchangeable, the least of the states that differ by
+    /// a permutation of nodes.
+    pub(super) fn hash(&mut self, state: &State) -> u128 {
+        match &mut self.symmetry {
+            Some(symmetry) => symmetry.hash(&mut self.locals, state),
+            None => plain_hash(state, self.nodes + HEADER),
+        }
+    }
+
+    /// The hash of the state after a step from another, whose hash it is told.
+    pub(super) fn hash_after(&mut self, before: (&State, u128), after: &State) -> u128 {
+        match self.symmetry {
+            Some(_) => self.hash(after),
+            None => next_hash(before, after, self.nodes + HEADER),
+        }
+    }
+
+    /// The hash from which [`hash_after`](Steps::hash_after) starts.
+    pub(super) fn hash_before(&self, state: &State) -> u128 {
+        if self.symmetry.is_some() { 0 } else { plain_hash(state, self.nodes + HEADER) }
     }
 
     fn waits(&self, local: LocalId) -> bool {
@@ -255,10 +262,15 @@ impl Steps {
         }
         let all = state[..*nodes].iter().map(|local| locals.projection(*local));
         let mut all: Vec<ProjectionId> = all.collect();
-        let properties = locals.turns.properties.as_mut()?;
         shows.iter().find_map(|projection| {
             let before = std::mem::replace(&mut all[node as usize], *projection);
-            let failure = if before == *projection { None } else { properties.verdict(&all) };
+            if before == *projection {
+                return None;
+            }
+            let failure = locals.turns.properties.as_mut()?.verdict(&all);
+            if let Some(orbits) = &mut locals.orbits {
+                orbits.judge(&mut locals.turns, &all, failure.is_some());
+            }
             failure.map(Failure::Property)
         })
     }
@@ -269,7 +281,7 @@ impl Steps {
         &mut self,
         state: &State,
         which: StepKind,
-        take: &mut dyn FnMut(&Steps, Transition<'_>) -> bool,
+        take: &mut dyn FnMut(&mut Steps, Transition<'_>) -> bool,
     ) {
         let mut next = std::mem::take(&mut self.next);
         match which {
@@ -283,7 +295,7 @@ impl Steps {
         &mut self,
         state: &State,
         next: &mut Vec<u32>,
-        take: &mut dyn FnMut(&Steps, Transition<'_>) -> bool,
+        take: &mut dyn FnMut(&mut Steps, Transition<'_>) -> bool,
     ) -> bool {
         let waiting = |steps: &Steps, node: &u32| steps.waits(state[*node as usize]);
         let mut nodes: Vec<u32> = (0..self.nodes as u32).filter(|it| waiting(self, it)).collect();
@@ -310,7 +322,7 @@ impl Steps {
         &mut self,
         state: &State,
         next: &mut Vec<u32>,
-        take: &mut dyn FnMut(&Steps, Transition<'_>) -> bool,
+        take: &mut dyn FnMut(&mut Steps, Transition<'_>) -> bool,
     ) -> bool {
         let at_start = self.is_before_start(state);
         if at_start || self.foremost(state).is_some() {
@@ -367,7 +379,7 @@ impl Steps {
         state: &State,
         budgets: Budgets,
         next: &mut Vec<u32>,
-        take: &mut dyn FnMut(&Steps, Transition<'_>) -> bool,
+        take: &mut dyn FnMut(&mut Steps, Transition<'_>) -> bool,
     ) -> bool {
         let budget = self.nodes + BUDGETS;
         (0..self.nodes as u32).all(|node| {
@@ -403,7 +415,7 @@ impl Steps {
         &mut self,
         state: &State,
         next: &mut Vec<u32>,
-        take: &mut dyn FnMut(&Steps, Transition<'_>) -> bool,
+        take: &mut dyn FnMut(&mut Steps, Transition<'_>) -> bool,
     ) -> bool {
         let (group, done) = (state[self.nodes + GROUP], state[self.nodes + DONE]);
         let first = self.script.partition_point(|action| action.group < group);
@@ -436,7 +448,7 @@ impl Steps {
         local: LocalId,
         node: u32,
         next: &mut Vec<u32>,
-        take: &mut dyn FnMut(&Steps, Transition<'_>) -> bool,
+        take: &mut dyn FnMut(&mut Steps, Transition<'_>) -> bool,
         (step, base): (Step, Base<'_>),
     ) -> bool {
         let shows = if self.judges { self.locals.projection(local) } else { 0 };
@@ -460,7 +472,10 @@ impl Steps {
         state[node as usize] = moved.local;
         let fixed = self.nodes + HEADER;
         for message in &moved.sends {
-            let at = fixed + state[fixed..].partition_point(|other| other <= message);
+            let is_before = |other: &MessageId| {
+                other == message || self.locals.turns.order(*other, *message).is_le()
+            };
+            let at = fixed + state[fixed..].partition_point(is_before);
             state.insert(at, *message);
         }
     }

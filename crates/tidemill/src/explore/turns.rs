@@ -9,9 +9,10 @@
 //! clock. So contents change when that clock advances. A node that is made again has a time of its
 //! own, at which its rows have these ages.
 
+use std::cmp;
 use std::collections::VecDeque;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tidemill_overlog::net::mail::{Fabric, Mail};
 use tidemill_overlog::node::{Chosen, Event, Identity, Node, Program as Rules, Send, Turned};
@@ -23,8 +24,10 @@ use tidemill_stdx::keyed::Secret;
 
 use super::events::{EventId, Events};
 use super::found::Findings;
+use super::numbers::Numbers;
 use super::options::ExploreOptions;
 use super::properties::{ProjectionId, Properties};
+use super::renaming::Renaming;
 
 /// The number of the contents of a node's tables.
 pub(super) type TablesId = u32;
@@ -59,7 +62,7 @@ pub(super) struct Outcome {
 
 /// The origin of table contents.
 #[derive(Clone, Debug)]
-enum Origin {
+pub(super) enum Origin {
     Start,
     /// A turn with these results of random choices.
     Turn(TurnKey, Vec<bool>),
@@ -78,7 +81,22 @@ struct Held {
     expiry_ns: Option<u64>,
 }
 
-/// All turns that have been run, with their results.
+/// What all threads number, and the turns that they have run.
+#[derive(Default)]
+struct Numbered {
+    messages: Numbers<(u32, EventId), (u32, EventId)>,
+    held: Numbers<Box<[u8]>, Held>,
+    held_bytes: AtomicUsize,
+    failures: Numbers<String, String>,
+    outcomes: Mutex<Map<TurnKey, Ran>>,
+    /// The number of turns.
+    ran: AtomicU64,
+}
+
+/// The results of a turn, and whether they may depend on the order of rows, which was left out.
+type Ran = (Arc<[Outcome]>, bool);
+
+/// All turns that a thread has seen, with their results.
 pub(super) struct Turns {
     rules: Arc<Rules>,
     pub(super) identities: Vec<Identity>,
@@ -88,23 +106,16 @@ pub(super) struct Turns {
     /// Omit events that start no strand.
     reduction: bool,
     pub(super) events: Events,
-    messages: Vec<(u32, EventId)>,
-    message_numbers: Map<(u32, EventId), MessageId>,
+    numbered: Arc<Numbered>,
     /// Sent tuples in the form in which they arrive.
     arrivals: Map<(u32, EventId), Box<[MessageId]>>,
-    held: Vec<Held>,
-    held_numbers: Map<Box<[u8]>, TablesId>,
-    held_bytes: usize,
     later: Map<(TablesId, u64), TablesId>,
-    outcomes: Map<TurnKey, Rc<[Outcome]>>,
+    outcomes: Map<TurnKey, Arc<[Outcome]>>,
     nodes: Map<TablesId, Node>,
     /// The keys of `nodes`, oldest first.
     kept: VecDeque<TablesId>,
-    failures: Vec<String>,
     /// Properties of all nodes, if the program has any.
     pub(super) properties: Option<Properties>,
-    /// The number of turns run by the engine.
-    pub(super) ran: u64,
     /// A result may have depended on the order of rows, which was left out.
     pub(super) needs_order: bool,
 }
@@ -125,21 +136,42 @@ impl Turns {
             uses_symbols,
             reduction: options.reduction,
             events: Events::default(),
-            messages: Vec::new(),
-            message_numbers: Map::default(),
+            numbered: Arc::default(),
             arrivals: Map::default(),
-            held: Vec::new(),
-            held_numbers: Map::default(),
-            held_bytes: 0,
             later: Map::default(),
             outcomes: Map::default(),
             nodes: Map::default(),
             kept: VecDeque::new(),
-            failures: Vec::new(),
             properties,
-            ran: 0,
             needs_order: false,
         }
+    }
+
+    /// The same for another thread: numbers are shared, nodes are not.
+    pub(super) fn for_thread(&self) -> Turns {
+        Turns {
+            rules: self.rules.clone(),
+            identities: self.identities.clone(),
+            turn_tuples_max: self.turn_tuples_max,
+            in_order: self.in_order,
+            uses_symbols: self.uses_symbols,
+            reduction: self.reduction,
+            events: self.events.clone(),
+            numbered: self.numbered.clone(),
+            arrivals: Map::default(),
+            later: Map::default(),
+            outcomes: Map::default(),
+            nodes: Map::default(),
+            kept: VecDeque::new(),
+            properties: self.properties.as_ref().map(Properties::for_thread),
+            needs_order: false,
+        }
+    }
+
+    /// The number of turns run by all threads.
+    pub(super) fn ran(&self) -> u64 {
+        // Relaxed: it is read after the threads have ended.
+        self.numbered.ran.load(Ordering::Relaxed)
     }
 
     pub(super) fn rules(&self) -> &Arc<Rules> {
@@ -162,7 +194,7 @@ impl Turns {
 
     /// The contents after `by_ns` nanoseconds without a turn.
     pub(super) fn later(&mut self, tables: TablesId, by_ns: u64) -> TablesId {
-        let Held { node: number, now_ns, expiry_ns, .. } = self.held[tables as usize];
+        let Held { node: number, now_ns, expiry_ns, .. } = *self.held(tables);
         if by_ns == 0 || expiry_ns.is_none() {
             return tables;
         }
@@ -177,56 +209,120 @@ impl Turns {
 
     /// The time to the first expiry of a row, relative to the node's clock, in nanoseconds.
     pub(super) fn expiry_ns(&self, tables: TablesId) -> Option<u64> {
-        self.held[tables as usize].expiry_ns
+        self.held(tables).expiry_ns
+    }
+
+    /// The origin of these tables.
+    pub(super) fn origin(&self, tables: TablesId) -> Origin {
+        self.held(tables).origin.clone()
+    }
+
+    /// The time by which the clock of tables is ahead of that of others, in nanoseconds.
+    pub(super) fn time_between_ns(&self, before: TablesId, after: TablesId) -> u64 {
+        let now_ns = |tables: TablesId| self.held(tables).now_ns;
+        now_ns(after).saturating_sub(now_ns(before))
+    }
+
+    /// The number of renamed tables; `None` if no node has had these contents.
+    pub(super) fn tables_renamed(
+        &mut self,
+        tables: TablesId,
+        renaming: &Renaming,
+    ) -> Option<TablesId> {
+        if renaming.is_identity() {
+            return Some(tables);
+        }
+        let Held { node: number, now_ns, .. } = *self.held(tables);
+        let mut state = renaming.to[number as usize].to_le_bytes().to_vec();
+        let write = |out: &mut Vec<u8>, value: Value<'_>| renaming.write(out, value);
+        self.node(tables).append_renamed_state(self.in_order, now_ns, &write, &mut state);
+        self.numbered.held.find(&*state)
+    }
+
+    /// An event as text.
+    pub(super) fn text(&self, event: EventId) -> String {
+        self.events.text(self.rules.plan(), event).to_string()
     }
 
     /// The node that has these tables.
     pub(super) fn node_of(&self, tables: TablesId) -> u32 {
-        self.held[tables as usize].node
+        self.held(tables).node
     }
 
     /// The projection of these tables; 0 if there are no properties.
     pub(super) fn projection(&self, tables: TablesId) -> ProjectionId {
-        self.held[tables as usize].projection
+        self.held(tables).projection
     }
 
     /// The destination of a message, and its event there.
     pub(super) fn message(&self, message: MessageId) -> (u32, EventId) {
-        self.messages[message as usize]
+        *self.numbered.messages.get(message)
+    }
+
+    /// The order of two messages, which follows from what they contain.
+    pub(super) fn order(&self, one: MessageId, other: MessageId) -> cmp::Ordering {
+        let ((to, event), (other_to, other_event)) = (self.message(one), self.message(other));
+        self.events.order(event, other_event).then(to.cmp(&other_to))
+    }
+
+    fn held(&self, tables: TablesId) -> &Held {
+        self.numbered.held.get(tables)
     }
 
     /// The text of a failure.
     pub(super) fn failure(&self, number: u32) -> &str {
-        &self.failures[number as usize]
+        self.numbered.failures.get(number)
     }
 
-    /// The approximate memory in use.
-    pub(super) fn bytes(&self) -> usize {
-        let nodes = self.nodes.len() * 32_768;
+    /// The approximate memory that all threads share.
+    pub(super) fn shared_bytes(&self) -> usize {
+        // Relaxed: an approximation.
+        self.events.bytes() + self.numbered.held_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The approximate memory that no other thread shares.
+    pub(super) fn own_bytes(&self) -> usize {
         let properties = self.properties.as_ref().map_or(0, Properties::bytes);
-        nodes + self.events.bytes() + self.held_bytes + self.outcomes.len() * 200 + properties
+        self.nodes.len() * 32_768 + self.outcomes.len() * 200 + properties
     }
 
     /// All possible results of a turn.
-    pub(super) fn outcomes(&mut self, key: TurnKey) -> Rc<[Outcome]> {
+    pub(super) fn outcomes(&mut self, key: TurnKey) -> Arc<[Outcome]> {
         if let Some(outcomes) = self.outcomes.get(&key) {
             return outcomes.clone();
         }
-        let mut outcomes = Vec::new();
-        let mut flips = Some(Vec::new());
-        while let Some(first) = flips {
-            let (outcome, flipped) = self.run(key, first);
-            outcomes.push(outcome);
-            flips = next_flips(flipped);
-        }
-        let outcomes: Rc<[Outcome]> = outcomes.into();
+        let known = self.ran_already().get(&key).cloned();
+        let (outcomes, is_ordered) = known.unwrap_or_else(|| self.run_all(key));
+        self.needs_order |= is_ordered;
         self.outcomes.insert(key, outcomes.clone());
         outcomes
     }
 
-    /// Runs a turn with these results of random choices; returns its result, and the results of all
-    /// choices made.
-    fn run(&mut self, key: TurnKey, flips: Vec<bool>) -> (Outcome, Vec<bool>) {
+    fn ran_already(&self) -> MutexGuard<'_, Map<TurnKey, Ran>> {
+        self.numbered.outcomes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a turn with all results of random choices.
+    fn run_all(&mut self, key: TurnKey) -> Ran {
+        let (mut outcomes, mut is_ordered) = (Vec::new(), false);
+        let mut flips = Some(Vec::new());
+        while let Some(first) = flips {
+            let (outcome, flipped, depends) = self.run(key, first);
+            is_ordered |= depends;
+            outcomes.push(outcome);
+            flips = next_flips(flipped);
+        }
+        let ran: Ran = (outcomes.into(), is_ordered && !self.in_order);
+        let is_first = self.ran_already().insert(key, ran.clone()).is_none();
+        let count = if is_first { ran.0.len() as u64 } else { 0 };
+        // Relaxed: it publishes nothing.
+        self.numbered.ran.fetch_add(count, Ordering::Relaxed);
+        ran
+    }
+
+    /// Runs a turn with these results of random choices; returns its result, the results of all
+    /// choices made, and whether the result may depend on the order of rows.
+    fn run(&mut self, key: TurnKey, flips: Vec<bool>) -> (Outcome, Vec<bool>, bool) {
         let mut node = self.node(key.tables);
         let mut found = Findings::default();
         let (turned, chosen) = self.turn(&mut node, key, flips, &mut found);
@@ -236,22 +332,16 @@ impl Turns {
         }
         let Turned { sends, follows, is_ordered } =
             turned.unwrap_or(Turned { sends: Vec::new(), follows: Vec::new(), is_ordered: false });
-        self.needs_order |= is_ordered && !self.in_order;
         let number = self.node_of(key.tables);
         let plan = self.rules.plan();
         let follows = follows.into_iter().filter(|event| !self.reduction || may_start(plan, event));
         let follows = follows.map(|event| self.events.number(event, None)).collect();
         let sends = sends.iter().flat_map(|(send, row)| self.post(number, send, row)).collect();
-        let failure = found.failure.map(|failure| {
-            let known = self.failures.iter().position(|known| *known == failure);
-            known.unwrap_or_else(|| {
-                self.failures.push(failure);
-                self.failures.len() - 1
-            }) as u32
-        });
-        let now_ns = self.held[key.tables as usize].now_ns;
+        let failures = &self.numbered.failures;
+        let failure = found.failure.map(|failure| failures.number(failure.clone(), || failure).0);
+        let now_ns = self.held(key.tables).now_ns;
         let tables = self.hold(node, number, Origin::Turn(key, chosen.flips.clone()), now_ns);
-        (Outcome { tables, symbol, follows, sends, failure }, chosen.flips)
+        (Outcome { tables, symbol, follows, sends, failure }, chosen.flips, is_ordered)
     }
 
     /// Runs a turn of a node.
@@ -262,13 +352,12 @@ impl Turns {
         flips: Vec<bool>,
         found: &mut Findings,
     ) -> (Option<Turned>, Chosen) {
-        self.ran += 1;
         let known = self.events.get(key.event).clone();
         if let Event::Periodic { timer } = known.event {
             node.set_left(timer, known.left.filter(|left| *left < u64::MAX));
         }
         node.choose(Chosen { flips, symbol: key.symbol });
-        let now_ns = self.held[key.tables as usize].now_ns;
+        let now_ns = self.held(key.tables).now_ns;
         let wall_ns = i64::try_from(key.clock_ns).unwrap_or(i64::MAX);
         let turned = node.run_turn(known.event, now_ns, wall_ns, found);
         let chosen = node.chosen();
@@ -280,7 +369,7 @@ impl Turns {
         if let Some(node) = self.nodes.get(&tables) {
             return node.fork();
         }
-        let Held { node: number, origin, .. } = self.held[tables as usize].clone();
+        let Held { node: number, origin, .. } = self.held(tables).clone();
         let node = match origin {
             Origin::Start => self.fresh(number),
             Origin::Turn(..) | Origin::Later(_) => self.run_again(tables),
@@ -298,8 +387,8 @@ impl Turns {
             if let Some(node) = self.nodes.get(&at) {
                 break node.fork();
             }
-            match self.held[at as usize].origin.clone() {
-                Origin::Start => break self.fresh(self.held[at as usize].node),
+            match self.held(at).origin.clone() {
+                Origin::Start => break self.fresh(self.held(at).node),
                 Origin::Turn(key, flips) => {
                     turns.push((key, flips));
                     at = key.tables;
@@ -317,17 +406,19 @@ impl Turns {
     fn hold(&mut self, mut node: Node, number: u32, origin: Origin, now_ns: u64) -> TablesId {
         let mut state = number.to_le_bytes().to_vec();
         node.append_state(self.in_order, now_ns, &mut state);
-        if let Some(known) = self.held_numbers.get(&*state) {
-            return *known;
+        if let Some(known) = self.numbered.held.find(&*state) {
+            return known;
         }
-        let tables = self.held.len() as TablesId;
-        self.held_bytes += state.len() + 120;
-        self.held_numbers.insert(state.into(), tables);
         let address = &self.identities[number as usize].address;
         let project = |properties: &mut Properties| properties.project(&node, address);
         let projection = self.properties.as_mut().map_or(0, project);
         let expiry_ns = node.next_expiry_ns().map(|at_ns| at_ns.saturating_sub(now_ns));
-        self.held.push(Held { node: number, origin, projection, now_ns, expiry_ns });
+        let held = Held { node: number, origin, projection, now_ns, expiry_ns };
+        let bytes = state.len() + 120;
+        let (tables, is_new) = self.numbered.held.number(state.into(), || held);
+        if is_new {
+            self.numbered.held_bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
         self.keep(tables, node);
         tables
     }
@@ -389,13 +480,9 @@ impl Turns {
         arrivals
     }
 
-    fn message_of(&mut self, to: u32, event: EventId) -> MessageId {
-        let next = self.messages.len() as MessageId;
-        let number = *self.message_numbers.entry((to, event)).or_insert(next);
-        if number == next {
-            self.messages.push((to, event));
-        }
-        number
+    /// The number of a message.
+    pub(super) fn message_of(&mut self, to: u32, event: EventId) -> MessageId {
+        self.numbered.messages.number((to, event), || (to, event)).0
     }
 }
 

@@ -5,6 +5,7 @@ mod world;
 
 use std::fmt::Write as _;
 
+use tidemill::error::Error;
 use tidemill::explore::{ExploreOptions, ExploreReport, Explorer, seed_that_fails};
 use tidemill::program::{LoadOptions, Program};
 use tidemill::sim::{SimOptions, Simulation};
@@ -27,7 +28,7 @@ fn two(rows: Rows<'_>, table: &str) -> bool {
     rows(table).iter().filter(|rows| !rows.is_empty()).count() > 1
 }
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 8] = [
     // The lamp of one node goes off before that of the other goes on; but a turn may be late.
     Case {
         rules: "materialize(up, infinity, infinity, keys(1)).\n\
@@ -97,6 +98,46 @@ const CASES: [Case; 6] = [
         script: &[(0, 0, "want", &["n0:1"]), (0, 0, "want", &["n1:1"])],
         wrong: |rows| two(rows, "holds"),
     },
+    // The first node asks two others, which are alike, and counts those that agree.
+    Case {
+        rules: "materialize(member, infinity, infinity, keys(2)).\n\
+                materialize(yes, infinity, infinity, keys(2)).\n\
+                materialize(all, infinity, infinity, keys(1)).\n\
+                materialize(agreed, infinity, infinity, keys(1)).\n\
+                member(LANDMARK, \"n1:1\").\nmember(LANDMARK, \"n2:1\").\n\
+                r1 ask(@M, N) :- start(@N), member(@N, M).\n\
+                r2 agreed(@M) :- ask(@M, _).\nr3 agree(@N, M) :- ask(@M, N).\n\
+                r4 yes(@N, M) :- agree(@N, M).\nr5 done(@N) :- agree(@N, M), yes(@N, O), O != M.\n\
+                r6 all(@N) :- done(@N).\n",
+        property: "violation(@SIM, A, M) :- all(@A), member(@A, M), notin agreed(@M).\n",
+        nodes: 3,
+        script: &[(0, 0, "start", &[])],
+        wrong: |rows| {
+            let (all, member, agreed) = (rows("all"), rows("member"), rows("agreed"));
+            let has_agreed = |name: &String| agreed.iter().flatten().any(|row| row[0] == *name);
+            all.iter().flatten().next().is_some()
+                && member.iter().flatten().any(|row| !has_agreed(&row[1]))
+        },
+    },
+    // Three nodes that are alike pass a token to one that the script names, and one is asked first.
+    Case {
+        rules: "materialize(peer, infinity, infinity, keys(2)).\n\
+                materialize(lent, infinity, infinity, keys(1)).\n\
+                materialize(borrowed, infinity, infinity, keys(1)).\n\
+                r1 want(@M, N) :- go(@N), peer(@N, M), M != N.\n\
+                r2 lend(@N, M) :- want(@M, N), notin lent(@M, _).\n\
+                r3 lent(@M, N) :- want(@M, N), notin lent(@M, _).\n\
+                r4 borrowed(@N, M) :- lend(@N, M).\n\
+                peer(NODE, \"n0:1\").\npeer(NODE, \"n1:1\").\npeer(NODE, \"n2:1\").\n",
+        property: "violation(@SIM, A, B, M) :- borrowed(@A, M), borrowed(@B, M), A != B.\n",
+        nodes: 3,
+        script: &[(0, 0, "go", &[]), (0, 1, "go", &[])],
+        wrong: |rows| {
+            let borrowed = rows("borrowed");
+            let lenders = || borrowed.iter().flat_map(|rows| rows.iter().map(|row| &row[1]));
+            lenders().any(|one| lenders().filter(|other| *other == one).count() > 1)
+        },
+    },
 ];
 
 /// The maximum number of expiries of rows in a run.
@@ -123,7 +164,7 @@ impl Subject<'_> {
         })
     }
 
-    /// Explores it; `None` if its script does not fit it.
+    /// Explores it; `None` if its script or an option does not fit it.
     fn explored(&self, crashes: u8, change: &dyn Fn(&mut ExploreOptions)) -> Option<ExploreReport> {
         let nodes = self.case.nodes as u32;
         let mut options =
@@ -135,7 +176,13 @@ impl Subject<'_> {
         let (script, wrong) = tidemill::script::parse(file, &text);
         assert!(wrong.is_empty(), "{text}");
         let fits = explorer.script(&script, &sources).is_empty();
-        fits.then(|| explorer.run().expect("it runs"))
+        let run = || match explorer.run() {
+            Ok(report) => Some(report),
+            // No nodes are interchangeable.
+            Err(Error::Options(_)) => None,
+            Err(error) => panic!("{error}"),
+        };
+        fits.then(run).flatten()
     }
 
     /// Whether a simulation with this script fails.
@@ -200,6 +247,62 @@ fn searches_find_what_a_plain_one_finds() {
         }
     }
     assert!(failed > 20 && well > 20, "{failed} failed and {well} did not");
+}
+
+/// Nodes that are taken for interchangeable make no difference to the result.
+#[test]
+fn searches_with_symmetry_find_what_a_full_one_finds() {
+    let (mut alike, mut fewer, mut failed) = (0, 0, 0);
+    for subject in CASES.iter().flat_map(subjects) {
+        for (crashes, reduction, atomic_chains) in
+            [(0, false, false), (1, true, false), (1, false, true), (0, true, true)]
+        {
+            let with = |symmetry, depth_first| {
+                subject.explored(crashes, &|options| {
+                    (options.reduction, options.atomic_chains) = (reduction, atomic_chains);
+                    (options.symmetry, options.depth_first) = (symmetry, depth_first);
+                })
+            };
+            let Some(symmetric) = with(true, false) else { continue };
+            let full = with(false, false).expect("as before");
+            let name = format!("{} with {crashes} crashes: {symmetric}", subject.name);
+            assert_eq!(found(&symmetric).fails_after, found(&full).fails_after, "{name}");
+            let deep = with(true, true).expect("as before");
+            assert_eq!(deep.is_well(), full.is_well(), "depth first: {name}");
+            failed += usize::from(!full.is_well());
+            alike += usize::from(symmetric.asymmetry.is_none());
+            if full.is_well() {
+                assert!(symmetric.distinct <= full.distinct, "{name}");
+                fewer += usize::from(symmetric.distinct < full.distinct);
+            }
+        }
+    }
+    assert!(alike > 80 && fewer > 40 && failed > 30, "{alike} {fewer} {failed}");
+}
+
+/// The number of threads makes no difference.
+#[test]
+fn searches_by_several_threads_find_what_one_finds() {
+    let mut failed = 0;
+    for subject in CASES.iter().flat_map(subjects) {
+        for (crashes, reduction, symmetry) in
+            [(1, true, false), (1, false, false), (1, true, true), (2, false, true)]
+        {
+            let with = |workers| {
+                let report = subject.explored(crashes, &|options| {
+                    (options.reduction, options.symmetry) = (reduction, symmetry);
+                    options.workers = workers;
+                })?;
+                Some((report.json(), report.to_string(), report.counterexample))
+            };
+            let one = with(1);
+            failed += usize::from(one.as_ref().is_some_and(|(.., failed)| failed.is_some()));
+            for workers in [2, 3] {
+                assert_eq!(with(workers), one, "{workers} threads: {}", subject.name);
+            }
+        }
+    }
+    assert!(failed > 50, "{failed}");
 }
 
 /// A failing run, as a script, fails in a simulation, unless a node has to delay a turn.

@@ -9,6 +9,7 @@ mod tables;
 use tidemill::console::Console;
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{EngineKind, PacketOptions, Report, RunOptions};
+use tidemill::sim::{SimOptions, Simulation};
 use tidemill::tape::taped;
 use tidemill_diag::Diagnostic;
 
@@ -297,4 +298,17 @@ fn components_run_beside_rules_and_end_the_run() {
     let text = data.text();
     assert!(text.ends_with("done\n") && text.contains(" i - tick("), "{text}");
     assert!(report.nodes.is_some() && report.components.is_some() && report.packets.is_none());
+}
+
+/// Rules may be the only source of packets: the app needs no links to it, and no event.
+#[test]
+fn rules_send_packets_of_their_own() {
+    let rules = "r1 send(@N, \"end\", b\"0123456789abcdef\") :- periodic(@N, E, 0.05, 3).";
+    let program = load(rules, "rules :: Rules -> end :: Sink");
+    assert_eq!(found(&program), "");
+    let options = SimOptions { end_ns: Some(1_000_000_000), ..SimOptions::default() };
+    let simulation = Simulation::new(program, options).expect("it is right");
+    let report = simulation.run(Console::silent()).expect("it runs");
+    let links = &report.packets.expect("a graph").links;
+    assert_eq!((links[0].1.rx_packets, links[0].1.rx_bytes), (3, 48), "{links:?}");
 }

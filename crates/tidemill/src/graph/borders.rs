@@ -169,7 +169,7 @@ impl Whole<'_> {
     /// them.
     fn packets(&mut self, border: &PacketBorder) {
         let Some(app) = self.app(&border.app) else { return };
-        if let Some(event) = self.relation(border.event) {
+        if let Some(event) = border.event.and_then(|event| self.relation(event)) {
             self.edge(app, event, EdgeKind::Emits);
         }
         for (id, kind) in [(border.verdict, EdgeKind::Sends), (border.hold, EdgeKind::Holds)] {

@@ -143,7 +143,8 @@ impl drive::World for Machine {
         borders::take(self, events, rest == Rest::Finished);
         let packets = &mut self.node.borders.packets;
         packets.move_on = rest == Rest::Busy;
-        let is_held = self.node.borders.hold_packets();
+        let is_fed = packets.are_the_source;
+        let is_held = self.node.borders.hold_packets() || is_fed;
         let is_over = rest == Rest::Finished && !self.node.driver.engine.is_preparing();
         let is_over = is_over && !is_held;
         if is_over && self.has.entry && self.ends_after_captures {

@@ -9,8 +9,8 @@ pub struct PacketBorder {
     /// The app.
     pub app: String,
     /// The event of a packet: `event(@N, Port, Bytes)` or, with fields, `event(@N, Port, Id, FIELD,
-    /// ...)`.
-    pub event: RelationId,
+    /// ...)`. An app without links to it has none.
+    pub event: Option<RelationId>,
     /// The relation that sends a packet: `verdict(@N, Port, Bytes)`, or `verdict(@N, Port, Id)`.
     /// Without it, the app is a sink.
     pub verdict: Option<RelationId>,
@@ -24,7 +24,7 @@ impl PacketBorder {
     /// The relations that the machine observes; with fields also the events of packets, whose turns
     /// end their packets.
     pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
-        let event = self.fields.is_some().then_some(self.event);
+        let event = self.event.filter(|_| self.fields.is_some());
         [self.verdict, self.hold, event].into_iter().flatten()
     }
 }

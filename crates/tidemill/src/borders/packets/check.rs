@@ -99,7 +99,8 @@ impl Program {
         // The check of the app has reported invalid names.
         let fields = Fields::parse(fields).ok().filter(|fields| !fields.is_empty());
         let columns = PACKET_COLUMNS + fields.as_ref().map_or(0, Fields::len);
-        let Some(event) = self.relation(rules, written, event, columns)? else {
+        let found = self.relation(rules, written, event, columns)?;
+        if found.is_none() && self.is_linked_to(name) {
             let message =
                 format!("`{name}` hands packets to the rules as `{event}`, which they do not have");
             let error = Diagnostic::error("border", *span, message);
@@ -109,8 +110,8 @@ impl Program {
                 None => format!("write a rule with {} in its body", form(event, fields.as_ref())),
             };
             return Err(error.help(help));
-        };
-        if let Some(fields) = &fields {
+        }
+        if let (Some(fields), Some(event)) = (&fields, found) {
             self.check_types(rules, written, event, fields)?;
         }
         let verdict = self.relation(rules, written, verdict, PACKET_COLUMNS)?;
@@ -118,7 +119,15 @@ impl Program {
             Some(_) => self.relation(rules, written, HOLD, HOLD_COLUMNS)?,
             None => None,
         };
-        Ok(Some(PacketBorder { app: name.clone(), event, verdict, hold, fields }))
+        Ok(Some(PacketBorder { app: name.clone(), event: found, verdict, hold, fields }))
+    }
+
+    /// Whether a link leads to an app: else rules only send packets by it.
+    fn is_linked_to(&self, app: &str) -> bool {
+        self.packets.as_ref().is_some_and(|graph| {
+            let mut ends = graph.links.iter().map(|link| &graph.apps[link.to.app].name);
+            ends.any(|name| name == app)
+        })
     }
 
     /// Checks that the columns of an event can hold the fields.

@@ -41,6 +41,14 @@ pub(super) fn link(machine: &mut Machine) {
         border.inputs = engine.links_of(&border.checked.app, Direction::Input);
         border.outputs = engine.links_of(&border.checked.app, Direction::Output);
     }
+    let packets = &mut machine.node.borders.packets;
+    let graph = engine.graph();
+    let mut sources = graph.apps.iter().enumerate().filter_map(|(at, app)| {
+        let is_fed = graph.links.iter().any(|link| link.to.app == at);
+        (!is_fed).then_some(&app.name)
+    });
+    let is_of_rules = |name: &String| packets.apps.iter().any(|it| it.checked.app == *name);
+    packets.are_the_source = !packets.apps.is_empty() && sources.all(is_of_rules);
 }
 
 /// Passes the packets on the links of apps to the rules, as far as these keep up.
@@ -61,6 +69,8 @@ fn take_from(
     taken: &mut TakenPackets,
 ) {
     let RulesApp { checked, inputs, kept, counters, .. } = border;
+    // Without links to the app there may be no event.
+    let Some(event) = checked.event else { return };
     for (link, port) in inputs.iter() {
         taken.link(machine, events, (*link, Become::Events), |machine, events, packet| {
             let id = kept.next_id();
@@ -68,7 +78,7 @@ fn take_from(
                 columns((address, port), id, checked.fields.as_ref(), &packet, row);
                 Ok::<(), Infallible>(())
             };
-            let Ok(is_in) = inbox::put(machine, events, (checked.event, &counters.latency), fill);
+            let Ok(is_in) = inbox::put(machine, events, (event, &counters.latency), fill);
             if is_in {
                 counters.events.add(1);
                 if checked.fields.is_some() {
@@ -140,7 +150,7 @@ impl Turn<'_> {
             return self.send(machine, columns);
         }
         let id = columns.get(2).and_then(|value| value.as_int());
-        if relation == event && self.border.checked.fields.is_some() {
+        if Some(relation) == event && self.border.checked.fields.is_some() {
             self.ended = id;
         }
         if hold == Some(relation) {

@@ -17,6 +17,8 @@ pub(crate) struct Packets {
     pub(super) are_held: bool,
     /// Packets have been sent into the graph, which is to run.
     pub(crate) move_on: bool,
+    /// Rules are the only source of packets, so the graph has no end of its own.
+    pub(crate) are_the_source: bool,
 }
 
 /// An app of the graph, and the relations that its packets are.
@@ -88,7 +90,8 @@ impl Packets {
                 self.apps.push(RulesApp::new(checked, registry));
                 continue;
             };
-            let is_same = counterparts.are(app.checked.event, checked.event)
+            let events = app.checked.event.zip(checked.event);
+            let is_same = events.is_some_and(|(old, new)| counterparts.are(old, new))
                 && app.checked.fields == checked.fields;
             if !is_same {
                 // The events of these packets are gone.

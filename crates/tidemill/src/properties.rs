@@ -14,7 +14,8 @@ use std::sync::atomic::AtomicBool;
 
 use tidemill_overlog::global::SIM;
 use tidemill_overlog::node::{
-    Crossing, CrossingKind, Event, Identity, Node, Observer, Program as Rules, Sighting, Stage,
+    Coverage, Crossing, CrossingKind, Event, Identity, Node, Observer, Program as Rules, Sighting,
+    Stage,
 };
 use tidemill_overlog::program::{Global, GlobalHead, GlobalRead};
 use tidemill_overlog::stage::Registry;
@@ -70,6 +71,11 @@ impl PropertyRules {
         }
     }
 
+    /// The names of the rules and their places, by number.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.rules.plan().rules.iter().map(|rule| (rule.name.as_str(), rule.place.as_str()))
+    }
+
     /// The tables of nodes that they read.
     pub(crate) fn reads(&self) -> impl Iterator<Item = RelationId> {
         self.reads.iter().map(|read| read.here)
@@ -114,6 +120,13 @@ impl Properties {
         node.interrupt_by(stop.clone());
         let (unsettled, holders) = (TupleBuf::new(), OrderedMap::new());
         Properties { shared, node, rows: Vec::new(), unsettled, holders }
+    }
+
+    /// Adds what its rules have covered.
+    pub(crate) fn add_coverage(&self, sums: &mut Coverage) {
+        let mut own = Coverage::default();
+        self.node.add_coverage(&mut own);
+        sums.global = own.rules;
     }
 
     /// Takes the inserted and deleted rows of `unsettled`.

@@ -90,7 +90,7 @@ pub struct TestArgs {
     #[arg(long, value_name = "FILE", requires = "mutants")]
     pub equivalent: Option<PathBuf>,
     /// Print how often each rule fired in all runs: first those that never did, and those whose
-    /// body never held
+    /// body never held; then which events came one after the other at a node in one order only
     #[arg(long)]
     pub coverage: bool,
     /// Print one JSON object per line: failures, what they have in common, and a summary

@@ -168,6 +168,7 @@ fn options(
         settle: args.settle.map(|after_ns| Settle { after_ns, tolerated_ns }),
         seal,
         linearizable,
+        observes_order: false,
         trace: args.trace,
         landmark: common::landmark(&args.sources.defines),
         extra,

@@ -188,6 +188,7 @@ fn options(
         each: SimOptions {
             end_ns,
             linearizable,
+            observes_order: args.coverage,
             settle: settle.map(|after_ns| Settle { after_ns, tolerated_ns }),
             seal,
             landmark: common::landmark(&args.sources.defines),

@@ -201,6 +201,9 @@ fn new_node(fleet: &Fleet, id: NodeId, hash_secret: Secret) -> Node {
     let mut node = Node::new(fleet.program.clone(), slot.identity.clone(), seed, hash_secret);
     fleet.turn_tuples_max.iter().for_each(|&most| node.limit_turns(most));
     fleet.interrupt.iter().for_each(|flag| node.interrupt_by(flag.clone()));
+    if fleet.observes_order {
+        node.observe_order();
+    }
     fleet.opening.iter().for_each(|opening| node.enqueue(opening.clone()));
     let mut tuples = node.facts();
     for extra in &fleet.extra {

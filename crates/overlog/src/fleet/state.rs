@@ -111,6 +111,8 @@ pub struct Fleet {
     pub(super) interrupt: Option<Arc<AtomicBool>>,
     /// Timers fire explicitly, not by themselves.
     pub(super) holds_timers: bool,
+    /// Nodes observe the order of their events.
+    pub(super) observes_order: bool,
     /// The clock, if the costs of rules are always measured.
     pub(super) clock: Option<Clock>,
     /// Until when costs are measured for tools.
@@ -156,6 +158,7 @@ impl Fleet {
             opening: None,
             interrupt: None,
             holds_timers: false,
+            observes_order: false,
             clock: None,
             looked_at: None,
             ended: Profile::default(),
@@ -192,6 +195,11 @@ impl Fleet {
     /// The event that nodes which start from now on begin with, before their facts.
     pub fn open_with(&mut self, opening: Event) {
         self.opening = Some(opening);
+    }
+
+    /// Makes nodes that start from now on observe the order of their events.
+    pub fn observe_order(&mut self) {
+        self.observes_order = true;
     }
 
     /// Makes nodes that start from now on give up turns that derive more than this: see

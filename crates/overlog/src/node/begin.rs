@@ -23,6 +23,9 @@ impl Node {
         let Some(event) = self.inbox.begin() else { return false };
         self.counters.turns += 1;
         self.counters.external_turns += u64::from(!event.follows());
+        if let Some(order) = &mut self.order {
+            order.note(event, &self.program);
+        }
         self.turn.now_ns = now_ns;
         self.turn.taken = Taken::default();
         self.ambient.set_now(wall_ns);

@@ -1,6 +1,7 @@
-//! The rules that have run at a node.
+//! What nodes have covered of their program.
 
 use tidemill_relation::plan::RuleId;
+use tidemill_stdx::sorted::SortedSet;
 
 use super::Node;
 
@@ -14,12 +15,32 @@ pub struct RuleCoverage {
     pub derived: u64,
 }
 
+/// What nodes have covered of their program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Coverage {
+    /// By number of the rule.
+    pub rules: Vec<RuleCoverage>,
+    /// The same of rules at `@SIM`.
+    pub global: Vec<RuleCoverage>,
+    /// Events of which one came directly after the other at a node, by their positions in
+    /// [`Program::event_names`](super::Program::event_names). Changes that earlier turns made are
+    /// no events.
+    pub pairs: SortedSet<(u32, u32)>,
+}
+
 impl Node {
-    /// Adds the coverage of each rule of the program here, by number.
-    pub fn add_coverage(&self, sums: &mut Vec<RuleCoverage>) {
+    /// Observes the order of its events from now on.
+    pub fn observe_order(&mut self) {
+        self.order.get_or_insert_default();
+    }
+
+    /// Adds what has been covered here.
+    pub fn add_coverage(&self, sums: &mut Coverage) {
         let plan = self.program.plan();
-        sums.resize(plan.rules.len(), RuleCoverage::default());
-        for (sum, counters) in sums.iter_mut().zip(&self.counters.rules) {
+        let Coverage { rules, pairs, .. } = sums;
+        pairs.extend(self.order.iter().flat_map(|order| order.pairs.iter().copied()));
+        rules.resize(plan.rules.len(), RuleCoverage::default());
+        for (sum, counters) in rules.iter_mut().zip(&self.counters.rules) {
             sum.fired += counters.fired;
             sum.derived += counters.derived;
         }
@@ -28,7 +49,7 @@ impl Node {
             let RuleId(rule) = view.rule;
             let has_had_rows =
                 self.database.get(view.head).is_some_and(|table| table.next_row().0 > 0);
-            if let Some(sum) = sums.get_mut(rule as usize).filter(|_| has_had_rows) {
+            if let Some(sum) = rules.get_mut(rule as usize).filter(|_| has_had_rows) {
                 sum.fired += 1;
                 sum.derived += 1;
             }

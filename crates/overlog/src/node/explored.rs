@@ -59,6 +59,7 @@ impl Node {
             reported: self.reported.clone(),
             allowances: self.allowances,
             given_up: self.given_up.clone(),
+            order: None,
         }
     }
 

@@ -23,6 +23,7 @@ mod derive;
 mod deriving;
 mod dispatch;
 mod event;
+mod event_order;
 mod execution;
 mod explored;
 mod failing;
@@ -74,8 +75,9 @@ pub use ambient::{Chosen, Identity, node_id};
 pub use compilation::listing;
 pub use costs::Engine;
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
-pub use coverage::RuleCoverage;
+pub use coverage::{Coverage, RuleCoverage};
 pub use event::{Event, Periodic, Received, Traced};
+use event_order::EventOrder;
 pub use execution::{Execution, Named, Receipt};
 pub use explored::{Turned, Write};
 pub use kept::Kept;
@@ -135,6 +137,8 @@ pub struct Node {
     allowances: Allowances,
     /// The number of turns given up, by the first of their rules.
     given_up: SortedMap<Option<RuleId>, u64>,
+    /// The order of its events, if that is observed.
+    order: Option<Box<EventOrder>>,
 }
 
 impl Node {
@@ -162,6 +166,7 @@ impl Node {
             reported: vec![false; plan.rules.len()],
             allowances: Allowances::default(),
             given_up: SortedMap::new(),
+            order: None,
             program,
         };
         node.periodics = node.evaluate_periodics();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tidemill_event::{Loop, TimerId};
 use tidemill_fabric::reliable::LEASE_NS;
 use tidemill_overlog::fleet::NodeId;
-use tidemill_overlog::node::RuleCoverage;
+use tidemill_overlog::node::Coverage;
 use tidemill_relation::plan::RelationId;
 
 use crate::properties::Properties;
@@ -42,8 +42,8 @@ pub(crate) struct Simulated {
     pub(crate) lives: Vec<(u64, u32, bool)>,
     /// The times at which components and apps of nodes were made to fail at random.
     pub(crate) kills: Vec<(u64, u32, Victim)>,
-    /// The rule coverage of lives that have ended.
-    pub(crate) coverage: Vec<RuleCoverage>,
+    /// The coverage of lives that have ended.
+    pub(crate) coverage: Coverage,
     /// The number of turns of lives that have ended.
     pub(crate) retired: u64,
     /// The devices of each node at links, and the links.

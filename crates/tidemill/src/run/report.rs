@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use tidemill_overlog::node::RuleCoverage;
+use tidemill_overlog::node::Coverage;
 use tidemill_packet::engine::{Engine, EngineStats};
 use tidemill_packet::link::LinkStats;
 use tidemill_packet::packet::PoolStats;
@@ -36,8 +36,8 @@ pub struct Report {
     pub borders: Vec<(String, u64)>,
     /// The program has changed, and has to be run anew.
     pub starts_again: bool,
-    /// The coverage of each rule, by number, in a simulation.
-    pub coverage: Vec<RuleCoverage>,
+    /// What nodes have covered of their rules, in a simulation.
+    pub coverage: Coverage,
     /// Its counters, which the registry shows as long as the report exists.
     pub(crate) counters: Vec<Held>,
     /// Other errors: files that could not be written, apps out of order at the end.

@@ -20,6 +20,8 @@ pub(super) fn sum_up(
     for node in machine.fleet.ids().filter_map(|id| machine.fleet.node(id)) {
         node.add_coverage(&mut report.coverage);
     }
+    let properties = machine.sim.as_ref().and_then(|sim| sim.properties.as_ref());
+    properties.into_iter().for_each(|it| it.add_coverage(&mut report.coverage));
     machine.clear(events);
     machine.sum_up(events, report);
     summary.add_lost(machine.lost_packets);

@@ -236,6 +236,16 @@ impl Simulation {
         self.rules.plan().rules.iter().map(|rule| (rule.name.as_str(), rule.place.as_str()))
     }
 
+    /// The same of its rules at `@SIM`.
+    pub(crate) fn global_rules(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.properties.iter().flat_map(|properties| properties.rules())
+    }
+
+    /// The names of events at nodes.
+    pub(crate) fn event_names(&self) -> Vec<String> {
+        self.rules.event_names()
+    }
+
     /// An action as lines of a script.
     pub(crate) fn lines_of(&self, cue: &Cue) -> Vec<String> {
         lines(cue, self.rules.plan())

@@ -55,6 +55,9 @@ pub struct SimOptions {
     /// The model for the tuples of `history` at the end of the run; see
     /// [`history`](crate::history).
     pub linearizable: Option<Model>,
+    /// Observe the order of events at nodes, for the
+    /// [coverage](crate::run::Report::coverage) of the report.
+    pub observes_order: bool,
     /// Print every stage of every tuple.
     pub trace: bool,
     /// The value of `LANDMARK`, if not the address of the first node.
@@ -104,6 +107,7 @@ impl Default for SimOptions {
             settle: None,
             seal: None,
             linearizable: None,
+            observes_order: false,
             trace: false,
             landmark: None,
             extra: Vec::new(),

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use tidemill_event::{Conditions, Limits, Loop, Outcome, Sim, Time, machine_ns};
 use tidemill_overlog::fleet::{self, Fleet, NodeId};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::{Identity, Observer, Program as Rules};
+use tidemill_overlog::node::{Coverage, Identity, Observer, Program as Rules};
 use tidemill_packet::engine::CaptureTime;
 use tidemill_stat::Registry;
 
@@ -197,7 +197,7 @@ impl Setup {
             churned: Vec::new(),
             lives: Vec::new(),
             kills: Vec::new(),
-            coverage: Vec::new(),
+            coverage: Coverage::default(),
             retired: 0,
             plugs,
             switches,
@@ -312,6 +312,9 @@ fn fleet(
     let mut fleet = Fleet::new(rules, Fabric::Udp, options.seed, observer);
     options.extra.drain(..).for_each(|extra| fleet.add_extra(extra));
     options.turn_tuples_max.into_iter().for_each(|most| fleet.limit_turns(most));
+    if options.observes_order {
+        fleet.observe_order();
+    }
     options.seal.take().into_iter().for_each(|seal| fleet.seal_with(seal));
     fleet.interrupt_by(stop.clone());
     if options.profile {

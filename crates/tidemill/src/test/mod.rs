@@ -10,7 +10,7 @@
 //!                     [workers]   runs side by side, heard in the order of their seeds
 //!                     [groups]    failures that have their [shape] in common
 //!                     [shrink]    a failure as a script of which nothing can be left out
-//!                     [coverage]  what rules have done
+//!                     [coverage]  what rules have done, and in which order events came
 //!                     [report]    failures and figures, as text and as JSON
 //!                     [mutants]   whether it finds what is wrong with programs made so
 //!                     [equivalents]  mutants that are judged not to be wrong
@@ -45,7 +45,7 @@ use crate::script::Script;
 use trial::Trials;
 
 pub use command::SimCommand;
-pub use coverage::{Coverage, CoveredRule};
+pub use coverage::{Coverage, CoveredRule, EventPair};
 pub use equivalents::{Equivalents, WrongJudgement, WrongReason};
 pub use faults::{Fault, Faults, NoFault};
 pub use mutants::{Claim, Fate, Judged, Tally, try_mutant};

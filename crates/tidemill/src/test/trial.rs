@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 
 use tidemill_diag::{Diagnostic, Sources, has_errors};
-use tidemill_overlog::node::RuleCoverage;
+use tidemill_overlog::node::{Coverage as RunCoverage, RuleCoverage};
 use tidemill_stdx::rng::Rng;
+use tidemill_stdx::sorted::SortedSet;
 
 use super::coverage::{Coverage, CoveredRule};
 use super::notes::LastBytes;
@@ -30,8 +31,8 @@ const REPEATED_EVERY: u64 = 100;
 pub(super) struct Tried {
     /// Its failure, if it failed.
     pub(super) failure: Option<Failure>,
-    /// The coverage of rules in it.
-    pub(super) coverage: Vec<RuleCoverage>,
+    /// What it has covered.
+    pub(super) coverage: RunCoverage,
     /// Whether it was repeated.
     pub(super) is_repeated: bool,
 }
@@ -78,15 +79,20 @@ impl Trials {
         self.options.each.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
-    /// The rules of the program, without coverage.
+    /// The rules of the program and its events, without coverage.
     pub(super) fn coverage(&self) -> Coverage {
-        let rules = self.simulations.iter().take(1).flat_map(Simulation::rules);
+        let Some(simulation) = self.simulations.first() else { return Coverage::default() };
         let rule = |(name, place): (&str, &str)| CoveredRule {
             name: name.to_owned(),
             place: place.to_owned(),
             done: RuleCoverage::default(),
         };
-        Coverage { rules: rules.map(rule).collect() }
+        Coverage {
+            rules: simulation.rules().map(rule).collect(),
+            global: simulation.global_rules().map(rule).collect(),
+            events: simulation.event_names(),
+            pairs: SortedSet::new(),
+        }
     }
 
     /// The simulation of a seed.
@@ -126,7 +132,11 @@ impl Trials {
             Ok(report) => report,
             Err(message) => {
                 let failure = Some(failure(FailureKind::Broken, None, vec![message]));
-                return Some(Tried { failure, coverage: Vec::new(), is_repeated: false });
+                return Some(Tried {
+                    failure,
+                    coverage: RunCoverage::default(),
+                    is_repeated: false,
+                });
             }
         };
         if report.nodes.as_ref().is_some_and(|nodes| nodes.interrupted) || self.is_stopped() {

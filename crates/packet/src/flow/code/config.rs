@@ -12,7 +12,17 @@ use crate::kernel::table::spec::halves;
 
 impl Lower<'_> {
     pub(super) fn declare_keys(&mut self, config: &Config) {
-        for key in &self.definition.keys {
+        let keys = &self.definition.keys;
+        for (at, key) in keys.iter().enumerate() {
+            let called = &key.called;
+            // Of two keys with one name for the program the second is reported below.
+            let is_twice = |other: &KeyDef| {
+                other.called.text == called.text && other.name.text != key.name.text
+            };
+            if keys[..at].iter().any(is_twice) {
+                let message = format!("there are two keys `{}`", called.text);
+                self.error("duplicate-name", called.span, message, "give one another name");
+            }
             let given = config.get(&key.called.text).or(key.default.as_ref());
             let constant = constant_of(key, given);
             let meaning = if key.is_const {

@@ -1,7 +1,8 @@
 //! Packet apps: what graphs are commonly made of.
 //!
 //! Each app is one file with its declaration, which is also its manual (`tidemill apps NAME`). They
-//! use the public interface of the packet engine only, as a third party's app would.
+//! use the public interface of the packet engine only, as a third party's app would. Those that are
+//! programs for one packet are written in the language of graphs: [`builtin`].
 //!
 //! ```
 //! use tidemill_packet::engine::{Engine, Options, Rest};
@@ -32,9 +33,9 @@
 //! | ends | [`sink`], [`pcap_writer`] |
 //! | the system | [`device`]: TAP devices, packet sockets, AF_XDP, Unix sockets |
 //! | components | [`outside`] |
-//! | ways | [`tee`], [`join`], [`split`], [`repeater`], [`sample`], [`pcap_tap`], [`matching`] |
-//! | any packets | [`filter`], [`truncate`], [`rate_limiter`], [`mark`] |
-//! | Ethernet | [`vlan`], [`vlan_mux`], [`learning_bridge`], [`flooding_bridge`] |
+//! | ways | [`tee`], [`join`], [`split`], [`repeater`], [`pcap_tap`], [`matching`] |
+//! | any packets | [`filter`]; written in the language of graphs: [`builtin`] |
+//! | Ethernet | [`vlan_mux`], [`learning_bridge`], [`flooding_bridge`] |
 //! | flows | [`flow_export`] |
 //! | IPv4 | [`arp`], [`icmp_echo`], [`fragment`], [`reassemble`], [`nat44`] |
 //!
@@ -43,6 +44,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arp;
+pub mod builtin;
 pub mod capture;
 mod code;
 pub mod device;
@@ -55,7 +57,6 @@ pub mod generator;
 pub mod icmp_echo;
 pub mod join;
 pub mod learning_bridge;
-pub mod mark;
 pub mod matching;
 pub mod nat44;
 pub mod net;
@@ -63,17 +64,13 @@ pub mod outside;
 pub mod pcap_reader;
 pub mod pcap_tap;
 pub mod pcap_writer;
-pub mod rate_limiter;
 pub mod reassemble;
 pub mod repeater;
-pub mod sample;
 pub mod sink;
 pub mod source;
 pub mod split;
 pub mod tcp_reassemble;
 pub mod tee;
-pub mod truncate;
-pub mod vlan;
 pub mod vlan_mux;
 mod written;
 
@@ -83,7 +80,7 @@ use tidemill_packet::graph::Graph;
 
 /// All app types of this crate.
 pub fn catalogue() -> Catalogue {
-    Catalogue::new(&[
+    let mut catalogue = Catalogue::new(&[
         arp::Arp::declaration(),
         filter::Filter::declaration(),
         flooding_bridge::FloodingBridge::declaration(),
@@ -93,32 +90,27 @@ pub fn catalogue() -> Catalogue {
         icmp_echo::IcmpEcho::declaration(),
         join::Join::declaration(),
         learning_bridge::LearningBridge::declaration(),
-        mark::Mark::declaration(),
         matching::Match::declaration(),
         nat44::Nat44::declaration(),
         outside::Outside::declaration(),
         pcap_reader::PcapReader::declaration(),
         pcap_tap::PcapTap::declaration(),
         pcap_writer::PcapWriter::declaration(),
-        rate_limiter::RateLimiter::declaration(),
         reassemble::Reassemble::declaration(),
         repeater::Repeater::declaration(),
-        sample::Sample::declaration(),
         sink::Sink::declaration(),
         source::Source::declaration(),
         split::Split::declaration(),
         tcp_reassemble::TcpReassemble::declaration(),
         tee::Tee::declaration(),
-        mark::Touch::declaration(),
-        truncate::Truncate::declaration(),
         device::unix_socket::UnixSocket::declaration(),
-        vlan::VlanTag::declaration(),
-        vlan::VlanUntag::declaration(),
         vlan_mux::VlanMux::declaration(),
         device::raw_socket::RawSocket::declaration(),
         device::tap::Tap::declaration(),
         device::xdp_socket::XdpSocket::declaration(),
-    ])
+    ]);
+    builtin::declarations().iter().for_each(|one| catalogue.add(one));
+    catalogue
 }
 
 /// The ports to which answers return, of all translators of a graph.

@@ -184,6 +184,52 @@ fn counters_go_on_with_another_setting() {
 }
 
 #[test]
+fn what_has_passed_counts_after_a_change() {
+    let one = "ip 10.0.0.1 > 10.0.0.2 udp 7 > 53 bytes 18";
+    for kind in ENGINES {
+        let sample =
+            |every| around(&format!("Sample {{ every: {every} }}"), &["input"], &["output"]);
+        let mut engine = start(kind, &sample(3));
+        (0..2).for_each(|_| inject(&mut engine, "input", one));
+        assert_eq!(count(&engine, "app", "drop_not_sampled"), 1);
+        change(&mut engine, &sample(2));
+        inject(&mut engine, "input", one);
+        assert_eq!(count(&engine, "app", "drop_not_sampled"), 1, "the third is one of two");
+        let limit = |burst| {
+            let app = format!("RateLimiter {{ rate: 1, burst: {burst} }}");
+            around(&app, &["input"], &["output"])
+        };
+        let mut engine = start(kind, &limit(100));
+        inject(&mut engine, "input", one);
+        change(&mut engine, &limit(1000));
+        inject(&mut engine, "input", one);
+        assert_eq!(count(&engine, "app", "drop_over_rate"), 1, "40 bytes are left");
+    }
+}
+
+#[test]
+fn an_instance_limits_to_its_part_of_a_rate() {
+    let one = "ip 10.0.0.1 > 10.0.0.2 udp 7 > 53 bytes 18";
+    for (instances, dropped) in [(1, 0), (3, 1)] {
+        for kind in ENGINES {
+            let fanout = Fanout::all(instances, &[]).remove(0);
+            let mut engine = Engine::new(Options { kind, fanout, ..Options::default() });
+            let limit = |rate| {
+                let app = format!("RateLimiter {{ rate: {rate}, burst: 100 }}");
+                around(&app, &["input"], &["output"])
+            };
+            engine.configure(graph_of(&limit(3))).expect("it starts");
+            change(&mut engine, &limit(300));
+            for ms in [1000, 1500, 1700] {
+                engine.set_time(ms * 1_000_000, 0);
+                inject(&mut engine, "input", one);
+            }
+            assert_eq!(count(&engine, "app", "drop_over_rate"), dropped, "{instances}");
+        }
+    }
+}
+
+#[test]
 fn a_bridge_keeps_its_addresses_after_a_change() {
     let app = |settings: &str| {
         let app = format!("LearningBridge {{ {settings} }}");

@@ -3,14 +3,13 @@
 //! in each breath, by reading a word of their own that may change at any time; in `called-N` they
 //! have no such word, and are called. The model on LuaJIT polls one word for all.
 
-use tidemill_apps::mark::Touch;
 use tidemill_packet::app::{Config, Declared};
 use tidemill_packet::engine::Rest;
 use tidemill_packet::graph::Graph;
 
 use super::apps::Still;
 use super::peers::Peers;
-use super::{Contender, OWN, Own, in_order, join_all, rates};
+use super::{Contender, OWN, Own, built_in, in_order, join_all, rates};
 use crate::clock::cpu_seconds;
 use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
@@ -101,7 +100,7 @@ fn chain(apps: u64) -> Graph {
     let mut graph = Graph::new();
     let mut all = vec![graph.app("source", Still::declaration(), Config::new())];
     for at in 0..apps.saturating_sub(2) {
-        all.push(graph.app(&format!("touch{at}"), Touch::declaration(), Config::new()));
+        all.push(graph.app(&format!("touch{at}"), built_in("Touch"), Config::new()));
     }
     if apps > 1 {
         all.push(graph.app("input", tidemill_apps::sink::Sink::declaration(), Config::new()));

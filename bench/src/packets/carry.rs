@@ -5,12 +5,14 @@
 //! last, and stores it where the packet arrives; in C each app accesses memory, also in the loop
 //! that is fused by hand, as independent elements do.
 
-use tidemill_apps::{mark::Touch, sink::Sink, source::Source, tee::Tee};
+use tidemill_apps::{sink::Sink, source::Source, tee::Tee};
 use tidemill_packet::app::{Config, Declared};
 use tidemill_packet::graph::Graph;
 
 use super::peers::Peers;
-use super::{Contender, OWN, Own, arrived, expect, in_order, join_all, rates, run_to_end};
+use super::{
+    Contender, OWN, Own, arrived, built_in, expect, in_order, join_all, rates, run_to_end,
+};
 use crate::extent::Extent;
 use crate::report::{Better, Report};
 
@@ -94,7 +96,7 @@ fn chain_graph(apps: u64, packets: u64) -> Graph {
     let mut graph = Graph::new();
     let mut all = vec![graph.app("source", Source::declaration(), source(packets))];
     for at in 0..apps {
-        all.push(graph.app(&format!("touch{at}"), Touch::declaration(), Config::new()));
+        all.push(graph.app(&format!("touch{at}"), built_in("Touch"), Config::new()));
     }
     all.push(graph.app("sink", Sink::declaration(), Config::new()));
     join_all(&mut graph, &all);

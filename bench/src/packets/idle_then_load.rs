@@ -3,7 +3,6 @@
 //! idle model, whose apps start to work after a thousand breaths, or at once. `kept` is the share
 //! of the rate that remains.
 
-use tidemill_apps::mark::Touch;
 use tidemill_apps::sink::Sink;
 use tidemill_packet::app::{Config, Declared};
 use tidemill_packet::engine::Rest;
@@ -11,7 +10,9 @@ use tidemill_packet::graph::Graph;
 
 use super::apps::Gate;
 use super::peers::Peers;
-use super::{Contender, OWN, Own, arrived, expect, figures, in_order, join_all, row, run_to_end};
+use super::{
+    Contender, OWN, Own, arrived, built_in, expect, figures, in_order, join_all, row, run_to_end,
+};
 use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 
@@ -81,7 +82,7 @@ fn graph(apps: u64, idle: u64, packets: u64) -> Graph {
     let config = Config::new().with("breaths", idle as i64).with("packets", packets as i64);
     let mut all = vec![graph.app("gate", Gate::declaration(), config)];
     for at in 0..apps {
-        all.push(graph.app(&format!("touch{at}"), Touch::declaration(), Config::new()));
+        all.push(graph.app(&format!("touch{at}"), built_in("Touch"), Config::new()));
     }
     all.push(graph.app("sink", Sink::declaration(), Config::new()));
     join_all(&mut graph, &all);

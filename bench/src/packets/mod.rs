@@ -33,6 +33,7 @@ pub use kernels::run as kernels;
 pub use tables::run as tables;
 pub use workloads::run as workloads;
 
+use tidemill_packet::app::Declaration;
 use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};
 use tidemill_packet::graph::Graph;
 
@@ -41,6 +42,12 @@ use crate::report::Row;
 
 /// Breaths between two checks of progress, as in the driver on the event loop.
 const BATCH: u64 = 64;
+
+/// An app type that is written in the language of graphs.
+fn built_in(name: &str) -> &'static Declaration {
+    let mut all = tidemill_apps::builtin::declarations().iter();
+    all.find(|one| one.name == name).expect("an app of the catalogue")
+}
 
 /// An engine of ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,20 +15,16 @@
 //! share that a kind keeps is the median of some rounds.
 
 use tidemill_apps::join::Join;
-use tidemill_apps::mark::Touch;
 use tidemill_apps::reassemble::Reassemble;
-use tidemill_apps::sample::Sample;
 use tidemill_apps::sink::Sink;
 use tidemill_apps::split::Split;
 use tidemill_apps::tee::Tee;
-use tidemill_apps::truncate::Truncate;
-use tidemill_apps::vlan::{VlanTag, VlanUntag};
 use tidemill_packet::app::{Config, Declared, Value};
 use tidemill_packet::engine::{Engine, Rest};
 use tidemill_packet::graph::Graph;
 
 use super::apps::{Classify, Traffic};
-use super::{BURST, OWN, Own, arrived, expect, in_order, run_to_end};
+use super::{BURST, OWN, Own, arrived, built_in, expect, in_order, run_to_end};
 use crate::clock::{cpu_time, median};
 use crate::extent::Extent;
 use crate::report::{Report, Row};
@@ -220,16 +216,16 @@ fn way(graph: &mut Graph, direction: &str, traffic: usize, end: usize) {
     let none = Config::new;
     let classify = app("classify", Classify::declaration(), none());
     let reassemble = app("reassemble", Reassemble::declaration(), none());
-    let untag = app("untag", VlanUntag::declaration(), none().with("tag", 5));
+    let untag = app("untag", built_in("VlanUntag"), none().with("tag", 5));
     let merge = app("merge", Join::declaration(), none());
     let tee = app("tee", Tee::declaration(), none());
-    let sample = app("sample", Sample::declaration(), none().with("every", 1000));
+    let sample = app("sample", built_in("Sample"), none().with("every", 1000));
     let split = app("split", Split::declaration(), none());
     let join = app("join", Join::declaration(), none());
-    let tag = app("tag", VlanTag::declaration(), none().with("tag", 7));
-    let truncate = app("truncate", Truncate::declaration(), none().with("length", 1400));
+    let tag = app("tag", built_in("VlanTag"), none().with("tag", 7));
+    let truncate = app("truncate", built_in("Truncate"), none().with("length", 1400));
     let touch: Vec<usize> =
-        (0..TOUCHES).map(|at| app(&format!("touch{at}"), Touch::declaration(), none())).collect();
+        (0..TOUCHES).map(|at| app(&format!("touch{at}"), built_in("Touch"), none())).collect();
     graph.link((traffic, direction), (classify, "input"));
     for class in ["v4", "v6", "v6_fragment", "other"] {
         graph.link((classify, class), (merge, class));

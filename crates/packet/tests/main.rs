@@ -4,6 +4,7 @@
 mod common;
 
 mod compiled;
+mod config;
 mod defined;
 mod engine;
 mod flow;

@@ -1,5 +1,7 @@
 //! The declaration of an app type: one place for its name, keys and ports.
 
+use std::any::Any;
+
 use super::config::{Config, Value};
 use super::fault::{ConfigError, Fault};
 use super::instance::Instance;
@@ -126,11 +128,13 @@ pub struct Declaration {
     /// side effects.
     pub kernel: bool,
     /// The app's own checks of a config whose types are right.
-    pub validate: fn(&Config) -> Result<(), ConfigError>,
+    pub validate: fn(&Declaration, &Config) -> Result<(), ConfigError>,
     /// Starts an app.
     pub construct: fn(&'static Declaration, &Config, &mut Start) -> Result<Instance, Fault>,
     /// The definition of an app that a file defines.
     pub source: Option<&'static str>,
+    /// What an app that is written in the language of graphs is made of.
+    pub definition: Option<&'static (dyn Any + Send + Sync)>,
     /// Hands a new config to an app of this type.
     pub same: fn() -> std::any::TypeId,
 }
@@ -139,7 +143,10 @@ pub struct Declaration {
 impl PartialEq for Declaration {
     fn eq(&self, other: &Declaration) -> bool {
         let is_same = self.name == other.name && (self.same)() == (other.same)();
-        is_same && self.source == other.source
+        // Definitions live as long as the process.
+        let address =
+            |of: &Declaration| of.definition.map(std::ptr::from_ref).map(<*const _>::addr);
+        is_same && self.source == other.source && address(self) == address(other)
     }
 }
 
@@ -182,7 +189,7 @@ impl Declaration {
             }
         }
         if errors.is_empty()
-            && let Err(ConfigError { key, message }) = (self.validate)(config)
+            && let Err(ConfigError { key, message }) = (self.validate)(self, config)
         {
             let given = config.get(key).is_some();
             let message = if key.is_empty() { message } else { format!("`{key}`: {message}") };

@@ -84,11 +84,12 @@ macro_rules! declare {
                     device: $crate::declare!(@has device $($trait)*),
                     divides: $crate::declare!(@has divides $($trait)*),
                     kernel: $crate::declare!(@has kernel $($trait)*),
-                    validate: $crate::app::validate_config::<$App>,
+                    validate: |_, config| $crate::app::validate_config::<$App>(config),
                     construct: |_, config, start| {
                         $crate::app::construct::<$App>(config, start)
                     },
                     source: None,
+                    definition: None,
                     same: || std::any::TypeId::of::<$App>(),
                 };
                 &DECLARATION

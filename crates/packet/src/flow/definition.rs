@@ -3,14 +3,12 @@
 
 use super::code::address::address;
 use super::code::ast::{
-    AfterDef, Constant, Definition, HeaderDef, KeyDef, MeterDef, MeterUnit, On, PortDef, Word,
-    WordDef,
+    AfterDef, Constant, Definition, HeaderDef, MeterDef, MeterUnit, On, PortDef, Word, WordDef,
 };
-use super::definition_table::TYPES_HELP;
 use super::lex::TokenKind;
 use super::literal::Literal;
 use super::parse::Parser;
-use crate::app::{Direction, Value};
+use crate::app::Direction;
 
 impl Parser<'_> {
     /// Whether a definition begins here: `app Name`.
@@ -20,13 +18,15 @@ impl Parser<'_> {
     }
 
     pub(super) fn definition(&mut self) -> Option<Definition> {
-        let first = self.at;
+        let (first, about) = (self.at, self.documentation());
         self.advance();
         let name = self.name("the name of the app type", "write `app Name { ... }`")?;
         let mut made = Definition {
             name,
+            about,
             keys: Vec::new(),
             ports: Vec::new(),
+            computed: Vec::new(),
             words: Vec::new(),
             headers: Vec::new(),
             tables: Vec::new(),
@@ -79,54 +79,6 @@ impl Parser<'_> {
         made.source += &self.text[written..end];
     }
 
-    /// After an error parsing continues after the keys.
-    fn key_definitions(&mut self, keys: &mut Vec<KeyDef>) {
-        while !self.takes(&TokenKind::Mark(')')) {
-            let key = self.key_definition();
-            let is_right = key.is_some();
-            keys.extend(key);
-            if is_right
-                && (self.takes(&TokenKind::Mark(',')) || self.kind() == &TokenKind::Mark(')'))
-            {
-                continue;
-            }
-            if is_right {
-                self.expected("`,` or `)`", "keys are separated by commas");
-            }
-            while !matches!(self.kind(), TokenKind::Mark(')' | '{') | TokenKind::End) {
-                self.advance();
-            }
-            self.takes(&TokenKind::Mark(')'));
-            return;
-        }
-    }
-
-    fn key_definition(&mut self) -> Option<KeyDef> {
-        let name = self.name("a key", "write `key: type` or `key: type = default`")?;
-        self.mark(':', "write `key: type`")?;
-        let kind = self.name("a type", TYPES_HELP)?;
-        let mut default = None;
-        if self.takes(&TokenKind::Mark('=')) {
-            default = self.key_default();
-        }
-        Some(KeyDef { name, kind, default })
-    }
-
-    /// The default of a key. After an error parsing continues at the next key.
-    fn key_default(&mut self) -> Option<Value> {
-        let value = self.literal().map(Literal::value);
-        match value {
-            Some(_) => self.advance(),
-            None => {
-                self.expected("a default", "a default is a number, a text, true or false");
-                while !matches!(self.kind(), TokenKind::Mark(',' | ')' | '{') | TokenKind::End) {
-                    self.advance();
-                }
-            }
-        }
-        value
-    }
-
     pub(super) fn mark(&mut self, mark: char, help: &str) -> Option<()> {
         if !self.takes(&TokenKind::Mark(mark)) {
             self.expected(&format!("`{mark}`"), help);
@@ -166,6 +118,12 @@ impl Parser<'_> {
             made.words.push(WordDef { name, is_counter: false, initial: known });
             initial?;
             self.semicolon()?;
+        } else if self.word("let") {
+            let help = "write `let name = value;`, of keys";
+            let name = self.name("a name", help)?;
+            self.mark('=', help)?;
+            made.computed.push((name, self.expr()?));
+            self.semicolon()?;
         } else if self.word("counter") {
             let name = self.name("a name", "write `counter name;`")?;
             made.words.push(WordDef { name, is_counter: true, initial: Constant::Number(0) });
@@ -183,8 +141,8 @@ impl Parser<'_> {
         } else if self.word("fn") {
             made.functions.push(self.function_definition()?);
         } else {
-            let help = "an app has ports, state, counters, headers, meters, tables, functions and \
-                        handlers";
+            let help = "an app has ports, values, state, counters, headers, meters, tables, \
+                        functions and handlers";
             self.expected("a part of an app", help);
             return None;
         }
@@ -213,12 +171,17 @@ impl Parser<'_> {
     fn header_definition(&mut self) -> Option<HeaderDef> {
         let help = "write `header name after udp when destination == 9 { field: 16; }`";
         let name = self.name("the name of the header", help)?;
-        let mut made = HeaderDef { name, after: Vec::new(), fields: Vec::new(), size: None };
-        if !self.word("after") {
+        let mut made =
+            HeaderDef { name, at: None, after: Vec::new(), fields: Vec::new(), size: None };
+        let span = self.span();
+        if self.word("at") {
+            let number = self.number("an offset", "write `header name at 14 { field: 16; }`")?;
+            made.at = Some((number, span.to(self.before())));
+        } else if !self.word("after") {
             self.expected("`after`", help);
             return None;
         }
-        loop {
+        while made.at.is_none() {
             let parent = self.name("a header", help)?;
             let when = if self.word("when") { Some(self.when_field(help)?) } else { None };
             made.after.push(AfterDef { parent, when });
@@ -317,6 +280,7 @@ impl Parser<'_> {
     }
 
     fn port_definition(&mut self) -> Option<PortDef> {
+        let about = self.documentation();
         let direction = if self.word("input") {
             Direction::Input
         } else if self.word("output") {
@@ -328,7 +292,7 @@ impl Parser<'_> {
         let name = self.name("the name of a port", "write `input in;` or `output out;`")?;
         let is_optional = self.word("optional");
         self.semicolon()?;
-        Some(PortDef { name, direction, is_optional })
+        Some(PortDef { about, name, direction, is_optional })
     }
 
     pub(super) fn number(&mut self, what: &str, help: &str) -> Option<u64> {

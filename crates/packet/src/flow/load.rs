@@ -243,7 +243,9 @@ impl<'l> Loader<'l> {
         let new = found.into_iter().filter(|one| !self.found.contains(one));
         let new: Vec<Diagnostic> = new.collect();
         self.found.extend(new);
-        made.unwrap_or(definition)
+        // Its documentation is before its place.
+        let about = definition.about.clone();
+        made.map_or(definition, |made| Definition { about, ..made })
     }
 
     fn define_app(&mut self, definition: &Definition) {

@@ -20,16 +20,18 @@
 //! |---|---|
 //! | [`lex`] | text to tokens |
 //! | [`parse`] | tokens to a tree, with errors |
-//! | `definition`, `definition_table` | the same for definitions of apps |
+//! | `definition`, `definition_key`, `definition_table` | the same for definitions of apps |
 //! | `statement`, `expression`, `literal` | the same for their programs |
 //! | [`code`] | apps that a file defines |
 //! | [`load`](mod@load) | files to a graph |
+//! | `types` | a text to app types that are part of a program |
 //! | [`fmt`] | the common layout |
 //! | `fmt_body` | the same for definitions of apps |
 
 pub mod code;
 mod definition;
 mod definition_function;
+mod definition_key;
 mod definition_table;
 mod expression;
 pub mod fmt;
@@ -39,6 +41,8 @@ mod literal;
 pub mod load;
 pub mod parse;
 mod statement;
+mod types;
 
 pub use fmt::format;
 pub use load::{AppTable, Loaded, Options, load, load_text};
+pub use types::types;

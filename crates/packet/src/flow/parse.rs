@@ -129,6 +129,8 @@ pub(super) struct Parser<'t> {
     pub(super) text: &'t str,
     pub(super) tokens: Vec<Token>,
     pub(super) at: usize,
+    /// Comments, by place.
+    pub(super) comments: Vec<Token>,
     found: Vec<Diagnostic>,
     /// The length of the chain of `else if` up to the current branch.
     pub(super) chained: u32,
@@ -139,8 +141,8 @@ pub(super) struct Parser<'t> {
 impl<'t> Parser<'t> {
     /// A parser of the tokens at `place` of a text, at the first of them.
     fn new(file: FileId, text: &'t str, place: Range<usize>) -> Parser<'t> {
-        let Lexed { tokens, diagnostics: found, .. } = lex(file, text, place);
-        Parser { file, text, tokens, at: 0, found, chained: 0, values: None }
+        let Lexed { tokens, comments, diagnostics: found } = lex(file, text, place);
+        Parser { file, text, tokens, at: 0, comments, found, chained: 0, values: None }
     }
 }
 

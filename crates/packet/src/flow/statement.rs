@@ -93,25 +93,20 @@ impl Parser<'_> {
             "if" => return self.branch(depth),
             "when" => return self.when(depth),
             "for" => return self.repeat(depth),
-            "let" | "var" => {
-                self.advance();
-                let name = self.name("a name", "write `let name = value;`")?;
-                self.mark('=', "write `let name = value;`")?;
-                let value = self.expr()?;
-                match keyword.as_str() {
-                    "let" => Statement::Let(name, value),
-                    _ => Statement::Var(name, value),
-                }
-            }
+            "let" | "var" => self.name_value(&keyword)?,
             "count" => self.count()?,
             "strip" => {
                 self.advance();
                 Statement::Strip(self.name("a header", "write `strip header;`")?)
             }
             "prepend" => self.prepend()?,
-            "shorten" => {
+            "shorten" | "truncate" => {
                 self.advance();
-                Statement::Shorten(self.expr()?)
+                let length = self.expr()?;
+                match keyword.as_str() {
+                    "shorten" => Statement::Shorten(length),
+                    _ => Statement::Truncate(length),
+                }
             }
             "clone" => {
                 self.advance();
@@ -144,6 +139,17 @@ impl Parser<'_> {
         };
         self.semicolon()?;
         Some(made)
+    }
+
+    fn name_value(&mut self, keyword: &str) -> Option<Statement> {
+        self.advance();
+        let name = self.name("a name", "write `let name = value;`")?;
+        self.mark('=', "write `let name = value;`")?;
+        let value = self.expr()?;
+        Some(match keyword {
+            "let" => Statement::Let(name, value),
+            _ => Statement::Var(name, value),
+        })
     }
 
     fn when(&mut self, depth: u32) -> Option<Statement> {
@@ -190,7 +196,12 @@ impl Parser<'_> {
         while self.takes(&TokenKind::Mark(',')) {
             headers.push(self.name("a header", help)?);
         }
-        Some(Statement::Prepend(headers))
+        let reason = if self.word("else") {
+            Some(self.name("a reason", "write `prepend header else reason;`")?)
+        } else {
+            None
+        };
+        Some(Statement::Prepend(headers, reason))
     }
 
     fn within(&mut self, depth: u32) -> Option<Statement> {
@@ -243,11 +254,15 @@ impl Parser<'_> {
 
     fn assignment(&mut self) -> Option<Statement> {
         let help = "statements are let, var, if, when, for, find, insert, delete, refresh, within, \
-                    count, strip, prepend, shorten, clone, send, drop, return and assignments";
+                    count, strip, prepend, shorten, truncate, clone, send, drop, return and \
+                    assignments";
         let mut first = self.name("a statement", help)?;
         let is_raw = first.text == "raw" && self.kind() == &TokenKind::Name;
         if is_raw {
             first = self.name("a header", "write `raw header.field = value;`")?;
+        }
+        if first.text == "byte" && self.takes(&TokenKind::Mark('(')) {
+            return self.byte_assignment(first);
         }
         let field = if self.takes(&TokenKind::Mark('.')) {
             Some(self.name("a field", "write `header.field = value;`")?)
@@ -259,18 +274,13 @@ impl Parser<'_> {
             self.expected("`=`", help);
             return None;
         }
-        let mut value = self.expr()?;
-        if let Some(operator) = operator {
-            let kind = match &field {
-                Some(field) => ExprKind::Field(first.clone(), field.clone()),
-                None => ExprKind::Name(first.text.clone()),
-            };
-            let end = field.as_ref().map_or(first.span, |field| field.span);
-            let old = Expr { kind, span: first.span.to(end) };
-            let span = old.span.to(value.span);
-            let kind = ExprKind::Binary(operator, Box::new(old), Box::new(value));
-            value = Expr { kind, span };
-        }
+        let value = self.expr()?;
+        let kind = match &field {
+            Some(field) => ExprKind::Field(first.clone(), field.clone()),
+            None => ExprKind::Name(first.text.clone()),
+        };
+        let end = field.as_ref().map_or(first.span, |field| field.span);
+        let value = compounded(operator, Expr { kind, span: first.span.to(end) }, value);
         match field {
             Some(field) => Some(Statement::Assign { is_raw, header: first, field, value }),
             None if is_raw => {
@@ -280,4 +290,24 @@ impl Parser<'_> {
             None => Some(Statement::Set(first, value)),
         }
     }
+    /// Behind `byte(`.
+    fn byte_assignment(&mut self, word: Word) -> Option<Statement> {
+        let help = "write `byte(offset) = value;`";
+        let offset = self.expr()?;
+        self.mark(')', help)?;
+        let span = word.span.to(self.before());
+        let operator = self.compound();
+        self.mark('=', help)?;
+        let value = self.expr()?;
+        let kind = ExprKind::Call(word.clone(), vec![offset.clone()]);
+        let value = compounded(operator, Expr { kind, span }, value);
+        Some(Statement::SetByte(word, offset, value))
+    }
+}
+
+/// The value of `old += value` and the like.
+fn compounded(operator: Option<&'static str>, old: Expr, value: Expr) -> Expr {
+    let Some(operator) = operator else { return value };
+    let span = old.span.to(value.span);
+    Expr { kind: ExprKind::Binary(operator, Box::new(old), Box::new(value)), span }
 }

@@ -73,6 +73,11 @@ impl Builder {
         self.kernel.words.len() as u32 - 1
     }
 
+    /// The value that a word has at first.
+    pub fn initial(&self, word: u32) -> u64 {
+        self.kernel.words[word as usize].initial
+    }
+
     /// A word that is reported, 0 at first.
     pub fn counter(&mut self, name: &str) -> u32 {
         self.kernel.words.push(Word { name: name.to_owned(), initial: 0, kind: WordKind::Counter });
@@ -179,6 +184,8 @@ impl Builder {
                 _ => 64,
             },
             Expr::Sum(_) => 16,
+            // That on the wire has 32 bits at most, and what was put on.
+            Expr::Length | Expr::WireLength => 33,
             _ => 64,
         }
     }
@@ -204,6 +211,9 @@ impl Builder {
             (Some(0), None) if matches!(operator, Operator::Add | Operator::Or) => b,
             (None, Some(0)) if operator.keeps_with_zero() => a,
             (None, Some(mask)) if operator == Operator::And && self.fits(a, mask) => a,
+            _ if operator == Operator::MulSat && self.bits(a) + self.bits(b) <= 64 => {
+                self.value(Expr::Binary(Operator::Mul, a, b))
+            }
             _ => self.value(Expr::Binary(operator, a, b)),
         }
     }

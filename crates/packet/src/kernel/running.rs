@@ -115,6 +115,28 @@ impl Running {
         *self = other;
     }
 
+    /// Gives words the values that they have at first in a kernel of the same words.
+    pub(crate) fn set_initial(&mut self, kernel: &Kernel, words: &[u32]) {
+        for &word in words {
+            self.memory.words[word as usize].set(kernel.words[word as usize].initial);
+        }
+    }
+
+    /// Continues as the same program with another config, which determines some of its words: the
+    /// others, counts and tables stay.
+    pub(crate) fn continue_as(&mut self, kernel: Arc<Kernel>, of_config: &[u32]) {
+        let tables = &self.memory.tables;
+        let mut other = Running::with_tables(kernel, Secret::of_process(), tables, 0);
+        other.tick_at_ns = self.tick_at_ns;
+        for (at, word) in other.kernel.words.iter().enumerate() {
+            let is_own = word.kind == WordKind::State && !of_config.contains(&(at as u32));
+            if let Some(before) = self.word(&word.name).filter(|_| is_own) {
+                other.memory.words[at].set(before);
+            }
+        }
+        self.become_another(other);
+    }
+
     /// Its memory, at its address.
     pub(crate) fn memory(&self) -> &Rc<Memory> {
         &self.memory

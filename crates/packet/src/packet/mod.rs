@@ -136,8 +136,8 @@ impl Packet {
 
     /// Sets the number of bytes that it had on the wire: not less than it has.
     pub fn set_wire_len(&mut self, length: usize) {
-        let missing = length.saturating_sub(self.len());
-        self.head_mut().missing = missing as u64;
+        let missing = length.saturating_sub(self.len()) as u64;
+        self.head_mut().missing = missing.min(u32::MAX.into());
     }
 
     /// The number of bytes that it had on the wire and that are missing here.

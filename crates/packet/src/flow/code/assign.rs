@@ -70,13 +70,17 @@ impl Lower<'_> {
 
     /// Changes a field: its low bits, and what sums cover it unless it is raw.
     pub(super) fn assign(&mut self, at: Present, field: &Field, value: Value, is_raw: bool) {
-        let old = self.unit(at.base, field);
+        let kept = low_bits(field.bytes * 8) & !(low_bits(field.bits) << field.shift);
+        let (sum, is_pseudo) = (at.header.checksum(), at.header.is_pseudo(field));
+        let is_summed = at.covered_by.is_some() || sum.is_some() || is_pseudo;
+        let is_summed = is_summed && !is_raw && field.name != "checksum";
+        let old =
+            if is_summed || kept != 0 { self.unit(at.base, field) } else { self.build.constant(0) };
         let value = self.with(Operator::And, value, low_bits(field.bits));
         let value = match field.shift {
             0 => value,
             shift => self.with(Operator::Shl, value, shift.into()),
         };
-        let kept = low_bits(field.bytes * 8) & !(low_bits(field.bits) << field.shift);
         let kept = self.with(Operator::And, old, kept);
         let new = self.build.binary(Operator::Or, kept, value);
         for (offset, width) in pieces(field.bytes) {
@@ -87,16 +91,11 @@ impl Lower<'_> {
             };
             self.store_at(at.base, field.offset + offset, width, piece);
         }
-        if is_raw || field.name == "checksum" {
+        if !is_summed {
             return;
         }
         if let Some(cover) = at.covered_by {
             return self.correct_cover(at, cover, field, [old, new]);
-        }
-        let sum = at.header.checksum();
-        let is_pseudo = at.header.is_pseudo(field);
-        if sum.is_none() && !is_pseudo {
-            return;
         }
         let mut difference = self.difference(field, old, new);
         if at.header == Header::Udp && field.name == "length" {

@@ -19,10 +19,14 @@ pub struct Word {
 pub struct Definition {
     /// The name of the app type.
     pub name: Word,
+    /// Its documentation.
+    pub about: String,
     /// Its config.
     pub keys: Vec<KeyDef>,
     /// Its ports.
     pub ports: Vec<PortDef>,
+    /// Values that are computed of its config: `let name = value;`.
+    pub computed: Vec<(Word, Expr)>,
     /// Its words of state.
     pub words: Vec<WordDef>,
     /// Headers of its own.
@@ -41,20 +45,43 @@ pub struct Definition {
     pub parameters: Vec<Word>,
 }
 
-/// `name: type = default`.
+/// `const name as own: type from least to most else "message" = default`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct KeyDef {
-    /// Its name.
+    /// Its documentation.
+    pub about: String,
+    /// What graphs call it.
+    pub called: Word,
+    /// What the program calls it.
     pub name: Word,
     /// Its type.
     pub kind: Word,
+    /// Its value is a constant of the kernel.
+    pub is_const: bool,
+    /// The numbers that it may be.
+    pub range: Option<RangeDef>,
     /// The value if it is left out.
     pub default: Option<Value>,
+}
+
+/// `from least to most else "message"`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RangeDef {
+    /// The least number.
+    pub least: Option<u64>,
+    /// The greatest number.
+    pub most: Option<u64>,
+    /// What is said of other numbers.
+    pub message: Option<String>,
+    /// Where.
+    pub span: Span,
 }
 
 /// `input name;` or `output name optional;`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortDef {
+    /// Its documentation.
+    pub about: String,
     /// Its name.
     pub name: Word,
     /// In or out.
@@ -110,11 +137,13 @@ pub struct TableDef {
     pub report_ns: u64,
 }
 
-/// `header name after parent when field == number { field: bits; size value; }`.
+/// `header name after parent when field == number { field: bits; size value; }`, or `at offset`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HeaderDef {
     /// Its name.
     pub name: Word,
+    /// Where it begins in the packet, if it follows none.
+    pub at: Option<(u64, Span)>,
     /// The headers that it may follow.
     pub after: Vec<AfterDef>,
     /// Its fields and how many bits they have.
@@ -233,10 +262,14 @@ pub enum Statement {
     Within(Word, Option<Expr>, Vec<Statement>, Vec<Statement>),
     /// `strip header;`
     Strip(Word),
-    /// `prepend header, ...;`
-    Prepend(Vec<Word>),
+    /// `prepend header, ...;`, with or without `else reason`
+    Prepend(Vec<Word>, Option<Word>),
     /// `shorten length;`
     Shorten(Expr),
+    /// `truncate length;`
+    Truncate(Expr),
+    /// `byte(offset) = value;`, with the keyword.
+    SetByte(Word, Expr, Expr),
     /// `clone port;`
     Clone(Word),
     /// `insert table(key) -> (values);`

@@ -1,6 +1,6 @@
 //! Headers that a program declares, and tunnels: what they follow, and where they are in a packet.
 
-use tidemill_diag::meant;
+use tidemill_diag::{Span, meant};
 
 use super::ast::{Expr, HeaderDef, Word};
 use super::headers::{Field, Header};
@@ -8,6 +8,7 @@ use super::lower::Lower;
 use super::names::{After, Base, DeclaredHeader, Present};
 use super::tunnels::{field_at, tunnels};
 use crate::kernel::{BlockId, Operator, Value};
+use crate::packet::BYTES_MAX;
 
 /// Bits of a declared header at most.
 const BITS_MAX: u32 = 256 * 8;
@@ -55,9 +56,23 @@ impl Lower<'_> {
             self.error("bad-header", span, message, help);
         }
         let after = self.declare_parents(header);
+        let at = header.at.map_or(0, |(at, span)| self.offset_of(at, span));
         let size = header.size.clone();
         let presets = Vec::new();
-        DeclaredHeader { name: name.to_owned(), fields, bytes: bit / 8, after, size, presets }
+        DeclaredHeader { name: name.to_owned(), fields, bytes: bit / 8, after, at, size, presets }
+    }
+
+    /// Where a header begins that follows none.
+    fn offset_of(&mut self, at: u64, span: Span) -> u32 {
+        match u32::try_from(at).ok().filter(|at| *at as usize <= BYTES_MAX) {
+            Some(at) => at,
+            None => {
+                let message = format!("no packet has byte {at}");
+                let help = format!("a header begins at {BYTES_MAX} at most");
+                self.error("bad-header", span, message, &help);
+                0
+            }
+        }
     }
 
     fn declare_parents(&mut self, header: &HeaderDef) -> Vec<After> {
@@ -145,9 +160,11 @@ impl Lower<'_> {
     /// Continues where the packet has a declared header.
     pub(super) fn locate_declared(&mut self, number: u32, missed: &mut Vec<BlockId>) -> Present {
         let header = Header::Declared(number);
-        let DeclaredHeader { after, bytes, name, .. } = self.headers[number as usize].clone();
+        let DeclaredHeader { after, at, bytes, name, .. } = self.headers[number as usize].clone();
         let mut found = Present::new(header, Base::START);
-        if let [after] = after.as_slice() {
+        if after.is_empty() {
+            found.base = Base::START.plus(at);
+        } else if let [after] = after.as_slice() {
             let (base, covered_by) = self.base_after(after, missed);
             (found.base, found.covered_by) = (base, covered_by);
         } else {

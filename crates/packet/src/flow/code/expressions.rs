@@ -6,11 +6,13 @@ use super::ast::{Constant, Expr, ExprKind, Word};
 use super::functions::{ANY_NUMBER, BUILT_IN};
 use super::lower::Lower;
 use super::names::{Base, Meaning, Operand, Type};
+use crate::app::Direction;
 use crate::kernel::{Expr as Computed, Operator, Value, Width};
 
 /// The functions of the language.
 const FUNCTIONS_HELP: &str = "there are byte(offset), hash(x, ...), min(a, b), max(a, b), \
-    from(input), high(address), low(address) and ipv6(high, low)";
+    from(input), linked(output), bit(condition), share(number), high(address), low(address) and \
+    ipv6(high, low)";
 
 /// A hash before its first word.
 const HASH_START: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -107,6 +109,7 @@ impl Lower<'_> {
         }
         let (what, help) = match self.meaning(name) {
             Some(Meaning::Value(operand)) => return operand,
+            Some(Meaning::Constant(constant)) => return self.constant(constant),
             Some(Meaning::Word(word, kind, _)) => {
                 return Operand { kind, ..Operand::number(self.build.word(word)) };
             }
@@ -160,6 +163,9 @@ impl Lower<'_> {
                 Operand::number(self.build.binary(Operator::Sub, sum, least))
             }
             ("from", [port]) => self.from(port),
+            ("linked", [port]) => self.linked(port),
+            ("bit", [condition]) => Operand::number(self.truth(condition)),
+            ("share", [number]) => self.share(name, number),
             _ => {
                 let offset = self.number(&arguments[0]);
                 Operand::number(self.byte(name, offset))
@@ -178,6 +184,21 @@ impl Lower<'_> {
             return self.error_operand();
         };
         Operand::bool(self.is_from(&Word { text: input.clone(), span: port.span }))
+    }
+
+    /// `linked(output)`
+    fn linked(&mut self, port: &Expr) -> Operand {
+        if !self.needs_packet(port.span) {
+            return self.error_operand();
+        }
+        let ExprKind::Name(output) = &port.kind else {
+            let help = "write `linked(output)`, with the name of an output";
+            self.error("no-such-port", port.span, "this is no output".to_owned(), help);
+            return self.error_operand();
+        };
+        let word = Word { text: output.clone(), span: port.span };
+        let number = self.port(&word, Direction::Output);
+        Operand::bool(self.build.value(Computed::Linked(number)))
     }
 
     /// `hash(argument, ...)`: multiplications that spread bits upwards, and shifts that spread them
@@ -203,11 +224,14 @@ impl Lower<'_> {
         if !self.needs_packet(name.span) {
             return argument;
         }
+        let at = self.resolved(Base::at_value(argument));
+        if at.value.is_none() && at.offset < self.bytes {
+            return self.load_at(at, 0, Width::W8);
+        }
         let word = self.scratch("@byte");
         let none = self.build.constant(0);
         self.build.set_word(word, none);
         let mut missed = Vec::new();
-        let at = Base::at_value(argument);
         self.has(at, 1, &mut missed);
         let byte = self.load_at(at, 0, Width::W8);
         self.build.set_word(word, byte);

@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 32;
 pub(super) const ANY_NUMBER: usize = usize::MAX;
 
 /// Functions of the language, and how many arguments they take.
-pub(super) const BUILT_IN: [(&str, usize); 8] = [
+pub(super) const BUILT_IN: [(&str, usize); 11] = [
     ("byte", 1),
     ("high", 1),
     ("low", 1),
@@ -24,6 +24,9 @@ pub(super) const BUILT_IN: [(&str, usize); 8] = [
     ("min", 2),
     ("max", 2),
     ("from", 1),
+    ("linked", 1),
+    ("bit", 1),
+    ("share", 1),
     ("hash", ANY_NUMBER),
 ];
 

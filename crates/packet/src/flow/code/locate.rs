@@ -28,9 +28,12 @@ impl Lower<'_> {
         self.at(yes);
     }
 
-    /// Continues where the packet has `bytes` bytes after a place.
+    /// Continues where the packet has `bytes` bytes after a place. What is known is not tested.
     pub(super) fn has(&mut self, base: Base, bytes: u32, missed: &mut Vec<BlockId>) {
         let base = self.resolved(base);
+        if base.value.is_none() && base.offset + bytes <= self.bytes {
+            return;
+        }
         let mut end = self.build.constant((base.offset + bytes).into());
         if let Some(base) = base.value {
             end = self.build.value(Expr::Binary(Operator::AddSat, base, end));

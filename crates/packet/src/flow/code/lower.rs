@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, Span, meant};
 
-use super::address::address;
-use super::ast::{Constant, Definition, KeyDef, On, Statement, TableDef, Word};
+use super::ast::{Constant, Definition, On, Statement, TableDef, Word};
 use super::headers::{Field, Header};
 use super::names::{
     DeclaredHeader, DeclaredMeter, DeclaredTable, FoundEntry, Inlined, Meaning, Present, Type,
+    upper,
 };
-use crate::app::{Config, Direction, Value as Written};
+use crate::app::{Config, Direction};
+use crate::fanout::Fanout;
 use crate::kernel::table::spec::halves;
 use crate::kernel::{
     BlockId, Builder, Event, Expr as Computed, Kernel, Operator, TABLE_COUNTERS, Value,
@@ -31,10 +32,20 @@ const READABLE: [&str; 4] = ["length", "wire_length", "now", "mark"];
 /// A definition while it is lowered.
 pub(super) struct Lower<'d> {
     pub(super) definition: &'d Definition,
+    /// The instances of the graph.
+    pub(super) fanout: Fanout,
     pub(super) build: Builder,
     /// The block that is written.
     pub(super) here: BlockId,
     pub(super) names: Vec<(String, Meaning)>,
+    /// Keys and what is computed of them, as constants.
+    pub(super) constants: Vec<(String, Meaning)>,
+    /// The words that the config determines.
+    pub(super) config_words: Vec<u32>,
+    /// A value of the config is computed.
+    pub(super) is_computed: bool,
+    /// Bytes that the packet has at least.
+    pub(super) bytes: u32,
     pub(super) present: Vec<Present>,
     /// By number: tunnels, then those of the program.
     pub(super) headers: Vec<DeclaredHeader>,
@@ -72,7 +83,7 @@ pub struct HandlerSteps {
 
 /// The steps of each handler of a definition that is right.
 pub fn steps(definition: &Definition) -> Vec<HandlerSteps> {
-    let mut lower = Lower::new(definition);
+    let mut lower = Lower::new(definition, Fanout::default());
     lower.lower(&Config::new());
     lower.steps
 }
@@ -80,14 +91,27 @@ pub fn steps(definition: &Definition) -> Vec<HandlerSteps> {
 /// The kernel of a definition; nothing, if there is an error. The config must fit its keys; a key
 /// that it does not have is 0.
 pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, Vec<Diagnostic>) {
-    let mut lower = Lower::new(definition);
+    let (lowered, found) = lower_for(definition, config, &Fanout::default());
+    (lowered.map(|(kernel, _)| kernel), found)
+}
+
+/// A kernel, and those of its words that the config determines.
+pub type Lowered = (Arc<Kernel>, Vec<u32>);
+
+/// The same for an instance of a graph.
+pub fn lower_for(
+    definition: &Definition,
+    config: &Config,
+    fanout: &Fanout,
+) -> (Option<Lowered>, Vec<Diagnostic>) {
+    let mut lower = Lower::new(definition, fanout.clone());
     lower.lower(config);
-    let Lower { build, mut found, .. } = lower;
+    let Lower { build, mut found, config_words, .. } = lower;
     if !found.is_empty() {
         return (None, found);
     }
     match build.finish() {
-        Ok(kernel) => (Some(kernel), found),
+        Ok(kernel) => (Some((kernel, config_words)), found),
         Err(errors) => {
             let message = format!("the program is no kernel: {errors}");
             found.push(Diagnostic::error("bad-program", definition.name.span, message));
@@ -97,12 +121,17 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
 }
 
 impl<'d> Lower<'d> {
-    fn new(definition: &'d Definition) -> Lower<'d> {
+    fn new(definition: &'d Definition, fanout: Fanout) -> Lower<'d> {
         Lower {
             definition,
+            fanout,
             build: Builder::new(&definition.name.text),
             here: BlockId::new(0),
             names: Vec::new(),
+            constants: Vec::new(),
+            config_words: Vec::new(),
+            is_computed: false,
+            bytes: 0,
             present: Vec::new(),
             headers: Vec::new(),
             tables: Vec::new(),
@@ -147,19 +176,8 @@ impl Lower<'_> {
         let definition = self.definition;
         self.declare_headers();
         self.declare_functions();
-        for key in &definition.keys {
-            let given = config.get(&key.name.text).or(key.default.as_ref());
-            let mut words = Vec::new();
-            for (name, number) in words_of(key, given) {
-                words.push(self.build.state(&name, number));
-            }
-            let kind = if key.kind.text == "bool" { Type::Bool } else { Type::Number };
-            let meaning = match words[..] {
-                [low, high] => Meaning::Address([high, low], false),
-                _ => Meaning::Word(words[0], kind, false),
-            };
-            self.name(&key.name, meaning);
-        }
+        self.declare_keys(config);
+        self.declare_computed();
         for word in &definition.words {
             let meaning = if word.is_counter {
                 self.check_counter(&word.name);
@@ -285,6 +303,7 @@ impl Lower<'_> {
                 self.guard(is_one, &mut others);
             }
             self.present.clear();
+            self.bytes = 0;
             if !self.statements(statements) && !self.is_too_long {
                 let message =
                     "a packet may come to the end of the handler without a verdict".to_owned();
@@ -339,7 +358,7 @@ impl Lower<'_> {
         self.here = BlockId::new(0);
         self.present.clear();
         self.found_entries.clear();
-        (self.has_packet, self.expiring) = (false, None);
+        (self.has_packet, self.expiring, self.bytes) = (false, None, 0);
         if let Event::Expire(table) = event {
             let entry = self.build.value(Computed::Entry(table));
             self.found_entries.push(FoundEntry { table, entry, is_gone: false });
@@ -472,29 +491,4 @@ impl Lower<'_> {
         };
         Some((at, known))
     }
-}
-
-/// The word of the upper half of an address of IPv6; no name of a program begins as its name does.
-fn upper(name: &str) -> String {
-    format!("@{name}_high")
-}
-
-/// The words of a key by name, with its value in them.
-pub(super) fn words_of(key: &KeyDef, value: Option<&Written>) -> Vec<(String, u64)> {
-    let number = value.map_or(0, |value| match value {
-        Written::Bool(truth) => u128::from(*truth),
-        Written::Integer(integer) => *integer as u128,
-        Written::Text(text) => match address(text) {
-            Some(Constant::Number(number)) => number.into(),
-            Some(Constant::Ipv6(number)) => number,
-            Some(Constant::Bool(_)) | None => 0,
-        },
-        Written::Double(_) | Written::List(_) => 0,
-    });
-    let (name, [high, low]) = (key.name.text.clone(), halves(number));
-    let mut words = vec![(name, low)];
-    if key.kind.text == "ipv6" {
-        words.push((upper(&key.name.text), high));
-    }
-    words
 }

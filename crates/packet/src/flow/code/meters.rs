@@ -14,6 +14,7 @@ impl Lower<'_> {
     pub(super) fn declare_meter(&mut self, meter: &MeterDef) {
         let rate = self.amount(meter, meter.rate.as_ref(), "rate");
         let burst = self.amount(meter, meter.burst.as_ref(), "burst");
+        let burst = self.scaled(&meter.name, burst);
         let tokens = self.build.state(&format!("@{}_tokens", meter.name.text), u64::MAX);
         let filled_ns = self.build.state(&format!("@{}_filled_ns", meter.name.text), 0);
         let unit = meter.unit;
@@ -34,6 +35,9 @@ impl Lower<'_> {
                 let key = Word { text: key.clone(), span: given.span };
                 match self.meaning(&key) {
                     Some(Meaning::Word(word, Type::Number, false)) => return Amount::Word(word),
+                    Some(Meaning::Constant(Constant::Number(number))) => {
+                        return Amount::Number(number);
+                    }
                     None => return Amount::Number(1),
                     _ => {}
                 }
@@ -43,6 +47,19 @@ impl Lower<'_> {
         let message = format!("the {what} of a meter is a number, 1 at least, or a key");
         self.error("bad-meter", given.span, message, "compute it where the config is written");
         Amount::Number(1)
+    }
+
+    /// A burst times 10^9, computed with the config.
+    fn scaled(&mut self, name: &Word, burst: Amount) -> Amount {
+        match burst {
+            Amount::Number(number) => Amount::Number(number.saturating_mul(NANOS)),
+            Amount::Word(word) => {
+                let burst = self.build.initial(word).saturating_mul(NANOS);
+                let word = self.build.state(&format!("@{}_burst", name.text), burst);
+                self.config_words.push(word);
+                Amount::Word(word)
+            }
+        }
     }
 
     fn amount_of(&mut self, amount: Amount) -> Value {
@@ -95,7 +112,6 @@ impl Lower<'_> {
         let had = self.build.word(meter.tokens);
         let filled = self.build.binary(Operator::AddSat, had, gained);
         let burst = self.amount_of(meter.burst);
-        let burst = self.with(Operator::MulSat, burst, NANOS);
         let filled = self.build.binary(Operator::Min, filled, burst);
         self.build.set_word(meter.tokens, filled);
         filled

@@ -1,9 +1,10 @@
 //! Apps that a file defines: `app Name(config) { ... }`.
 //!
 //! A definition is checked and lowered in one pass, by which it becomes a kernel
-//! ([`crate::kernel`]) or a list of errors. The structure of the kernel does not depend on the
-//! config, whose values are words: so what has been checked when the file was loaded can be
-//! lowered for each app. `docs/book/kernels.md` has the grammar and the rules.
+//! ([`crate::kernel`]) or a list of errors. Which errors there are does not depend on the config:
+//! its values are words of the kernel, and only `const` keys are constants. So what was correct
+//! when the file was loaded can be lowered for each app. `docs/book/kernels.md` has the grammar and
+//! the rules.
 //!
 //! | part | does |
 //! |---|---|
@@ -16,6 +17,7 @@
 //! | `names` | the meaning of names |
 //! | `locate` | finds headers in a packet |
 //! | `tables` | declares tables, looks keys up, changes entries |
+//! | `config` | keys, and what is computed of them |
 //! | `meters` | token buckets |
 //! | `declared` | headers that a program declares |
 //! | `tunnels` | those that every program has |
@@ -27,6 +29,7 @@ pub(super) mod address;
 pub mod app;
 mod assign;
 pub mod ast;
+mod config;
 mod declared;
 mod expressions;
 mod functions;

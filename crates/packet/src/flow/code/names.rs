@@ -1,6 +1,6 @@
 //! The meaning of the names of a program, and the facts at a point of it.
 
-use super::ast::{Expr, MeterUnit};
+use super::ast::{Constant, Expr, MeterUnit};
 use super::headers::{Field, Header};
 use crate::kernel::table::spec::{KeyPlace, TableSpec};
 use crate::kernel::{BlockId, Value};
@@ -60,6 +60,7 @@ impl Operand {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Meaning {
     Value(Operand),
+    Constant(Constant),
     /// A word and whether programs may set it.
     Word(u32, Type, bool),
     /// The words of an address of IPv6, and whether programs may set them.
@@ -73,8 +74,9 @@ pub(super) enum Meaning {
 #[derive(Clone, Copy)]
 pub(super) struct DeclaredMeter {
     pub unit: MeterUnit,
-    /// The number per second, and at once.
+    /// The number per second.
     pub rate: Amount,
+    /// The number at once, times 10^9.
     pub burst: Amount,
     /// The words of what may pass, times 10^9, and of the time up to which that is counted.
     pub tokens: u32,
@@ -164,6 +166,8 @@ pub(super) struct DeclaredHeader {
     /// Bytes of the fields.
     pub bytes: u32,
     pub after: Vec<After>,
+    /// Where it begins, if it follows none.
+    pub at: u32,
     /// Bytes that it has, if not those of its fields.
     pub size: Option<Expr>,
     /// Fields that are not 0 in a new header, and their values.
@@ -189,6 +193,13 @@ impl DeclaredHeader {
 
 /// The facts at a point.
 pub(super) struct Known {
+    /// Bytes that the packet has at least.
+    pub bytes: u32,
     pub present: Vec<Present>,
     pub entries: Vec<FoundEntry>,
+}
+
+/// The word of the upper half of an address of IPv6; no name of a program begins as its name does.
+pub(super) fn upper(name: &str) -> String {
+    format!("@{name}_high")
 }

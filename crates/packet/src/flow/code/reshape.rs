@@ -1,11 +1,12 @@
 //! Headers taken off and put on, and packets shortened. Afterwards nothing is known of the packet
 //! but what was put on.
 
-use super::ast::{Expr, Word};
+use super::ast::{Expr, ExprKind, Word};
 use super::headers::{Field, Header, TTL};
 use super::lower::Lower;
-use super::names::{Base, Present};
+use super::names::{Base, Meaning, Present};
 use crate::kernel::{Address, Expr as Computed, Operator, Width};
+use crate::packet::BYTES_MAX as PACKET_BYTES_MAX;
 
 /// Bytes that are put on at once, at most.
 const BYTES_MAX: u32 = crate::kernel::HEADER_MAX;
@@ -19,6 +20,13 @@ impl Lower<'_> {
         let Some(header) = self.header(word) else { return };
         let Some(present) = self.present(header) else { return self.absent(word) };
         let next = self.next_of(present);
+        let next = self.resolved(next);
+        if next.value.is_none() && next.offset <= self.bytes {
+            self.build.strip(next.offset);
+            self.bytes -= next.offset;
+            self.present.iter_mut().for_each(|present| present.is_gone = true);
+            return;
+        }
         let reason = self.reason("short");
         let base = self.value_of(next);
         self.build.need_at(base, 0, reason);
@@ -37,10 +45,66 @@ impl Lower<'_> {
 
     fn forget_headers(&mut self) {
         self.present.iter_mut().for_each(|present| present.is_gone = true);
+        self.bytes = 0;
+    }
+
+    /// `truncate length;`: what is longer is cut off; its length on the wire stays.
+    pub(super) fn truncate(&mut self, length: &Expr) {
+        let value = self.number(length);
+        if self.needs_packet(length.span) {
+            self.build.truncate(value);
+            self.forget_headers();
+        }
+    }
+
+    /// `if length < bytes { drop reason; }` with a number that is known: returns whether it was
+    /// one.
+    pub(super) fn need(&mut self, condition: &Expr, reason: &Word) -> bool {
+        let ExprKind::Binary("<", length, bytes) = &condition.kind else { return false };
+        let is_length = matches!(&length.kind, ExprKind::Name(name) if name == "length");
+        if !is_length || !self.has_packet || !self.is_constant(bytes) {
+            return false;
+        }
+        let value = self.number(bytes);
+        let known = self.build.constant_of(value).and_then(|number| u32::try_from(number).ok());
+        let Some(bytes) = known.filter(|bytes| *bytes as usize <= PACKET_BYTES_MAX) else {
+            return false;
+        };
+        let reason = self.reason_for(reason);
+        self.build.need(bytes, reason);
+        self.bytes = self.bytes.max(bytes);
+        true
+    }
+
+    /// Whether an expression has constants only.
+    fn is_constant(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Constant(_) => true,
+            ExprKind::Name(name) => {
+                let found = self.names.iter().rev().find(|(text, _)| text == name);
+                matches!(found, Some((_, Meaning::Constant(_))))
+            }
+            ExprKind::Binary(_, a, b) => self.is_constant(a) && self.is_constant(b),
+            _ => false,
+        }
+    }
+
+    /// `byte(offset) = value;`: nothing, where there is no such byte.
+    pub(super) fn set_byte(&mut self, word: &Word, offset: &Expr, value: &Expr) {
+        let (offset, value) = (self.number(offset), self.number(value));
+        if !self.needs_packet(word.span) {
+            return;
+        }
+        let (at, mut missed) = (Base::at_value(offset), Vec::new());
+        self.has(at, 1, &mut missed);
+        self.store_at(at, 0, Width::W8, value);
+        if !missed.is_empty() {
+            self.join(missed);
+        }
     }
 
     /// `prepend header, ...;`: zeros, but for what makes each follow the one before.
-    pub(super) fn prepend(&mut self, words: &[Word]) {
+    pub(super) fn prepend(&mut self, words: &[Word], reason: Option<&Word>) {
         if !self.needs_packet(words[0].span) {
             return;
         }
@@ -52,9 +116,14 @@ impl Lower<'_> {
             let help = format!("at most {BYTES_MAX} bytes, and no vlan: the app VlanTag does that");
             return self.error("bad-header", words[0].span, message, &help);
         }
-        let reason = self.reason("too_long");
+        let reason = match reason {
+            Some(reason) => self.reason_for(reason),
+            None => self.reason("too_long"),
+        };
         self.build.prepend(bytes, reason);
+        let known = self.bytes;
         self.forget_headers();
+        self.bytes = known + bytes;
         let mut base = Base::START;
         let mut covered_by = None;
         // The header, with its place, that optional parts belong to: it announces what follows.

@@ -47,13 +47,12 @@ impl Lower<'_> {
             return matches!(statement, Statement::Send(_) | Statement::Drop(_));
         }
         match statement {
-            Statement::Let(name, value) => {
+            Statement::Let(name, value) | Statement::Var(name, value) => {
                 let value = self.expr(value);
-                self.name(name, Meaning::Value(value));
-            }
-            Statement::Var(name, value) => {
-                let value = self.expr(value);
-                let meaning = self.local(&name.text, value);
+                let meaning = match statement {
+                    Statement::Let(..) => Meaning::Value(value),
+                    _ => self.local(&name.text, value),
+                };
                 self.name(name, meaning);
             }
             Statement::Set(name, value) => self.set(name, value),
@@ -70,12 +69,7 @@ impl Lower<'_> {
                     self.write_field(at, &field, found, *is_raw);
                 }
             }
-            Statement::If(condition, yes, no) => {
-                let value = self.truth(condition);
-                let (mut missed, known) = (Vec::new(), self.known());
-                self.guard(value, &mut missed);
-                return self.branches(yes, no, missed, known);
-            }
+            Statement::If(condition, yes, no) => return self.branch(condition, yes, no),
             Statement::When(header, yes, no) => return self.when(header, yes, no),
             Statement::For(name, first, end, body) => return self.repeat(name, *first, *end, body),
             Statement::Find(table, key, yes, no) => return self.find(table, key, yes, no),
@@ -84,8 +78,10 @@ impl Lower<'_> {
                 return self.within(meter, by.as_ref(), yes, no);
             }
             Statement::Strip(header) => self.strip(header),
-            Statement::Prepend(headers) => self.prepend(headers),
+            Statement::Prepend(headers, reason) => self.prepend(headers, reason.as_ref()),
             Statement::Shorten(length) => self.shorten(length),
+            Statement::Truncate(length) => self.truncate(length),
+            Statement::SetByte(word, offset, value) => self.set_byte(word, offset, value),
             Statement::Clone(port) => self.clone_to(port),
             Statement::Delete(table) => self.delete(table),
             Statement::Refresh(table) => self.refresh(table),
@@ -98,6 +94,18 @@ impl Lower<'_> {
             }
         }
         false
+    }
+
+    fn branch(&mut self, condition: &Expr, yes: &[Statement], no: &[Statement]) -> bool {
+        if let ([Statement::Drop(reason)], []) = (yes, no)
+            && self.need(condition, reason)
+        {
+            return false;
+        }
+        let value = self.truth(condition);
+        let (mut missed, known) = (Vec::new(), self.known());
+        self.guard(value, &mut missed);
+        self.branches(yes, no, missed, known)
     }
 
     /// A variable of its block, with its first value.
@@ -132,18 +140,24 @@ impl Lower<'_> {
             self.build.take();
             return true;
         }
-        if reason.text == UNLINKED {
-            let message = format!("`drop_{UNLINKED}` is counted of each app");
-            self.error("duplicate-name", reason.span, message, "choose another reason");
-        }
-        let reason = self.reason(&reason.text);
+        let reason = self.reason_for(reason);
         self.build.drop(reason);
         true
     }
 
+    /// A reason to drop packets for.
+    pub(super) fn reason_for(&mut self, reason: &Word) -> u32 {
+        if reason.text == UNLINKED {
+            let message = format!("`drop_{UNLINKED}` is counted of each app");
+            self.error("duplicate-name", reason.span, message, "choose another reason");
+        }
+        self.reason(&reason.text)
+    }
+
     /// The facts about the packet and tables.
     pub(super) fn known(&self) -> Known {
-        Known { present: self.present.clone(), entries: self.found_entries.clone() }
+        let (present, entries) = (self.present.clone(), self.found_entries.clone());
+        Known { bytes: self.bytes, present, entries }
     }
 
     /// What follows a condition: this block, and those that missed it, where no more is known than
@@ -156,14 +170,17 @@ impl Lower<'_> {
         known: Known,
     ) -> bool {
         let (mut open, mut gone, mut moved) = (Vec::new(), Vec::new(), Vec::new());
+        let mut bytes = u32::MAX;
         let (entries, present) = (known.entries.len(), known.present.len());
         if !self.statements(yes) {
             open.push(self.here);
+            bytes = self.bytes;
             gone.extend(self.found_entries[..entries].iter().map(|entry| entry.is_gone));
             moved.extend(self.present[..present].iter().map(|present| present.is_gone));
         }
         self.present.clone_from(&known.present);
         self.found_entries.clone_from(&known.entries);
+        self.bytes = known.bytes;
         let other = self.build.block();
         for block in missed {
             self.build.at(block);
@@ -175,7 +192,9 @@ impl Lower<'_> {
             self.present = known.present;
         } else {
             open.push(self.here);
+            bytes = bytes.min(self.bytes);
         }
+        self.bytes = if open.is_empty() { known.bytes } else { bytes };
         // An entry that one branch has removed may be gone.
         for (entry, gone) in self.found_entries.iter_mut().zip(gone) {
             entry.is_gone |= gone;
@@ -198,11 +217,28 @@ impl Lower<'_> {
         let (mut missed, known) = (Vec::new(), self.known());
         let found = self.locate(header, &mut missed);
         self.present.push(found);
+        if found.base.value.is_none() {
+            self.bytes = self.bytes.max(found.base.offset + self.bytes_of(header));
+        }
         if missed.is_empty() {
-            // It was there already: no packet goes the other way.
+            // It is known to be there: no packet goes the other way.
+            if no.is_empty() {
+                return self.known_way(yes, known.present.len());
+            }
             missed.push(self.build.block());
         }
         self.branches(yes, no, missed, known)
+    }
+
+    /// Statements that all packets come to, which know headers of their own. What stands behind
+    /// them is written all the same.
+    fn known_way(&mut self, statements: &[Statement], present: usize) -> bool {
+        if self.statements(statements) {
+            let never = self.build.block();
+            self.at(never);
+        }
+        self.present.truncate(present);
+        false
     }
 
     fn repeat(&mut self, name: &Word, first: u64, end: u64, body: &[Statement]) -> bool {
@@ -287,10 +323,11 @@ fn span_of(statement: &Statement) -> Span {
         | Statement::Strip(word)
         | Statement::Send(word)
         | Statement::Return(word, _)
+        | Statement::SetByte(word, ..)
         | Statement::Drop(word) => word.span,
         Statement::If(condition, ..) => condition.span,
-        Statement::Shorten(length) => length.span,
+        Statement::Shorten(length) | Statement::Truncate(length) => length.span,
         Statement::Insert(insert) => insert.table.span,
-        Statement::Prepend(headers) => headers[0].span,
+        Statement::Prepend(headers, _) => headers[0].span,
     }
 }

@@ -95,7 +95,8 @@ fn header(name: &str, fields: &[(&str, u32)]) -> DeclaredHeader {
     };
     let fields = fields.iter().filter_map(field).collect();
     let (after, presets) = (Vec::new(), Vec::new());
-    DeclaredHeader { name: name.to_owned(), fields, bytes: bit / 8, after, size: None, presets }
+    let name = name.to_owned();
+    DeclaredHeader { name, fields, bytes: bit / 8, after, at: 0, size: None, presets }
 }
 
 /// Sets what a field is in a new header.

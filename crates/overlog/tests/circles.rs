@@ -110,6 +110,35 @@ fn what_is_cut_off_is_not_reachable_though_nodes_crash() {
     check(REACHABLE, &["reachable"], |links, a| pairs("reachable", a, &closure(links)), 10, true);
 }
 
+/// The example of `rewrite/trails.rs`: what a node ships of rows that came through it, and what
+/// happens when they lose their support.
+#[test]
+fn a_row_that_came_through_itself_is_not_shipped() {
+    let mut network = Network::new(REACHABLE, 2, 1);
+    network.inject(0, r#"link("n0:1", "n1:1")"#).inject(1, r#"link("n1:1", "n0:1")"#);
+    network.inject(1, r#"link("n1:1", "far")"#).run_for(5.0);
+    // Height and size; the rows on a trail are hashes.
+    let trails = |network: &Network, node, table: &str| -> Vec<String> {
+        let rows = network.rows(node, table).into_iter().filter(|row| row.contains("far"));
+        let heights = rows.map(|row| {
+            let (_, trail) = row.split_once('[').unwrap();
+            trail.split(", ").take(2).collect::<Vec<_>>().join(" ")
+        });
+        heights.collect()
+    };
+    // Node 1 has the row of its own link, and the one that has come back; the first is the best.
+    assert_eq!(trails(&network, 1, "reachable!trails"), ["0 0", "2 2"]);
+    assert_eq!(trails(&network, 1, "reachable!trail"), ["0 0"]);
+    // Node 0 has it by one shipment.
+    assert_eq!(trails(&network, 0, "reachable!trail"), ["1 1"]);
+    // What has come back would now be the best, but it was on its way through node 1.
+    network.delete(1, r#"link("n1:1", "far")"#).run_for(5.0);
+    for node in 0..2 {
+        assert!(trails(&network, node, "reachable!trails").is_empty());
+        assert!(network.rows(node, "reachable").iter().all(|row| !row.contains("far")));
+    }
+}
+
 /// Non-linear, mutual recursion, with each step at another node than the last.
 #[test]
 fn two_tables_that_rest_on_each_other_twice() {

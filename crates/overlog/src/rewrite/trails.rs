@@ -15,9 +15,27 @@
 //! out(@X, Z, a_MIN<T'>, Y) :- out!trails(@X, Z, T', Y).        shipped, with the trail
 //! reach(@X, Z), r!trails(@X, Z, T') :- into(@X, Z, T', Y).
 //! ```
-//! A trail is `[height, size, rows]`: how many shipments it took, and the shipped rows in order,
-//! each as the hash of its table and columns. Trails sort by height, then size: nothing that is
-//! derived from a row has a lesser trail than the row, and what was shipped has a greater. So
+//! A trail is `[height, size, rows]` ([`value`]): how many shipments it took, and the shipped rows
+//! in order, each as the hash of its table and columns.
+//!
+//! # Example
+//!
+//! Two nodes are linked with each other, and `b` with `z`. `#b` is the row `out(@a, z, _, b)` that
+//! `b` ships, `#a` the row `out(@b, z, _, a)` that `a` ships:
+//!
+//! ```text
+//!                 at b: trails of reach(b, z)       at a: trails of reach(a, z)
+//! link(b, z)      [0, 0, []], [2, 2, [#a, #b]]      [1, 1, [#b]]
+//! no link(b, z)   [2, 2, [#a, #b]]                  [1, 1, [#b]]        now the best at b
+//!                 #b is on it: b does not ship #b   none: a does not ship #a
+//!                 none                              none
+//! ```
+//! Without trails each of the two rows would support the other for ever.
+//!
+//! # Correctness
+//!
+//! Trails sort by height, then size: nothing that is derived from a row has a lesser trail than the
+//! row, and what was shipped has a greater. So
 //!
 //! * *no cycle stays*: at rest each trail holds all of those below it, and in a cycle some shipped
 //!   row would be on its own trail;
@@ -38,11 +56,21 @@
 //!
 //! Asserted rows have the empty trail. They are found among the candidates of the table, which thus
 //! has some.
+//!
+//! # The rewriting
+//!
+//! 1. *Tables* ([`Trails::add_tables`]): each table on a cycle gets tables of trails ([`Trailed`]).
+//!    A table that is shipped or received is widened by a column and has the best trails itself.
+//! 2. *Views* ([`Trails::rewrite`]): each becomes a view of all trails of its rows, beside the view
+//!    of the rows; what is shipped is derived from trails alone.
+//! 3. *The best* ([`Trails::add_best`]): a view with a MIN for each table, after its first view.
+//!
+//! `tests/overlog/plan/trails.plan` is the result for programs of both kinds.
+
+mod value;
 
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::{Expr, Reg};
-use tidemill_relation::function::FunctionId;
-use tidemill_relation::operator::{Binary, Unary};
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, RelationId, Storage, ViewKind};
 use tidemill_relation::table::Key;
 use tidemill_relation::{TypeSet, Value};
@@ -53,6 +81,8 @@ use super::candidates;
 use super::circles::{Circles, circles};
 use super::parts::{Parts, View};
 use crate::ir::{ANYWHERE, Atom, Catalog, Head, Rule, Softness, Term, whole_row};
+use crate::program::Export;
+use value::{Origins, Through};
 
 /// Adds trails to the views that need them.
 pub(crate) fn trails(parts: &mut Parts, catalog: &mut Catalog) {
@@ -65,39 +95,29 @@ pub(crate) fn trails(parts: &mut Parts, catalog: &mut Catalog) {
     let mut trails = Trails {
         choosing: choosing.collect(),
         circles,
+        shipped: parts.exports.iter().map(|export| export.out).collect(),
         tables: Map::default(),
         done: SortedSet::new(),
         catalog,
         views: Vec::new(),
     };
-    for export in &mut parts.exports {
-        if trails.circles.contains_key(&export.into) {
-            trails.widen(export.into);
-        }
-        if trails.circles.contains_key(&export.out) {
-            trails.widen(export.out);
-            export.trail = trails.tables.get(&export.out).map(|trailed| trailed.at as u32);
-        }
-    }
-    let members: Vec<RelationId> = trails.circles.keys().copied().collect();
-    let shipped: SortedSet<RelationId> = parts.exports.iter().map(|export| export.out).collect();
-    for &table in &members {
-        trails.add_tables(table, shipped.contains(&table));
-    }
+    trails.add_tables(&mut parts.exports);
     for view in std::mem::take(&mut parts.views) {
-        if trails.circles.contains_key(&view.rule.head.relation) && view.kind != ViewKind::Plain {
-            trails.rewrite(view, &shipped)
-        } else {
-            trails.views.push(view)
-        }
+        trails.rewrite(view);
     }
     parts.views = trails.views;
 }
 
-/// The tables with the trails of a table's rows.
+/// The tables with the trails of a table's rows:
+///
+/// | table | `every` | `best` | `at` |
+/// |---|---|---|---|
+/// | `reach` | `reach!trails` | `reach!trail` | last |
+/// | shipped: `out` | `out!trails` | `out` | before the sender |
+/// | received: `into` | none: it gets the best only | `into` | before the sender |
 #[derive(Clone, Copy)]
 struct Trailed {
-    /// All of them; a table that receives rows has only the best.
+    /// All trails of each row.
     every: Option<RelationId>,
     /// The best of each row.
     best: RelationId,
@@ -109,6 +129,8 @@ struct Trails<'c> {
     circles: Circles,
     /// Cycles with a group that must not take rows derived from itself.
     choosing: SortedSet<RelationId>,
+    /// Tables whose rows are shipped.
+    shipped: SortedSet<RelationId>,
     tables: Map<RelationId, Trailed>,
     /// Tables whose best trails have their view.
     done: SortedSet<RelationId>,
@@ -116,11 +138,33 @@ struct Trails<'c> {
     views: Vec<View>,
 }
 
-/// The trail of a body: the registers of heights and row lists of its predicates.
-type Origins = Vec<(Reg, Reg)>;
+// ---- 1. tables
 
 impl Trails<'_> {
-    /// Adds a column for the trail to a table that is shipped, before that for the sender.
+    /// Adds the tables of trails of all tables on cycles. Those at the ends of shipments are first:
+    /// they get no table of best trails.
+    fn add_tables(&mut self, exports: &mut [Export]) {
+        for export in exports {
+            if self.circles.contains_key(&export.into) {
+                self.widen(export.into);
+            }
+            if self.circles.contains_key(&export.out) {
+                self.widen(export.out);
+                export.trail = self.tables.get(&export.out).map(|trailed| trailed.at as u32);
+            }
+        }
+        let members: Vec<RelationId> = self.circles.keys().copied().collect();
+        for table in members {
+            match self.tables.get(&table).copied() {
+                Some(trailed) if self.shipped.contains(&table) => self.add_every(table, trailed),
+                Some(_) => {}
+                None => self.add_both(table),
+            }
+        }
+    }
+
+    /// Adds a column for the trail to a table that is shipped or received, before that for the
+    /// sender.
     fn widen(&mut self, table: RelationId) {
         if self.tables.contains_key(&table) {
             return;
@@ -138,18 +182,17 @@ impl Trails<'_> {
         self.tables.insert(table, Trailed { every: None, best: table, at });
     }
 
-    /// Adds the hidden tables of trails.
-    fn add_tables(&mut self, table: RelationId, shipped: bool) {
+    /// Adds the table of all trails of a table that is shipped, and has the best itself.
+    fn add_every(&mut self, table: RelationId, trailed: Trailed) {
         let relation = self.catalog.relation(table).clone();
-        if let Some(trailed) = self.tables.get(&table).copied() {
-            if shipped {
-                let every =
-                    self.hidden(&relation.name, "trails", &relation.columns, relation.location);
-                self.tables.insert(table, Trailed { every: Some(every), ..trailed });
-                self.catalog.mark_trail(table);
-            }
-            return;
-        }
+        let every = self.hidden(&relation.name, "trails", &relation.columns, relation.location);
+        self.tables.insert(table, Trailed { every: Some(every), ..trailed });
+        self.catalog.mark_trail(table);
+    }
+
+    /// Adds the tables of all trails and of the best ones.
+    fn add_both(&mut self, table: RelationId) {
+        let relation = self.catalog.relation(table).clone();
         let at = relation.columns.len();
         let columns = [&relation.columns[..], &[TypeSet::LIST]].concat();
         let every = self.hidden(&relation.name, "trails", &columns, relation.location);
@@ -169,51 +212,63 @@ impl Trails<'_> {
         let (name, key) = (self.catalog.marked(of, word), whole_row(columns.len()));
         self.catalog.hidden_table(name, columns.to_vec(), location, key, Softness::Hard)
     }
+}
 
-    fn rewrite(&mut self, view: View, shipped: &SortedSet<RelationId>) {
-        let View { mut rule, kind } = view;
-        let table = rule.head.relation;
-        let Some(Trailed { every: Some(every), at, .. }) = self.tables.get(&table).copied() else {
-            self.views.push(View { rule, kind });
+// ---- 2. views
+
+impl Trails<'_> {
+    /// Adds a view with what becomes of it: the view of the rows, unless they are shipped, and the
+    /// view of their trails.
+    fn rewrite(&mut self, view: View) {
+        let table = view.rule.head.relation;
+        let trailed = self.tables.get(&table).copied().filter(|_| view.kind != ViewKind::Plain);
+        let Some(Trailed { every: Some(every), at, .. }) = trailed else {
+            self.views.push(view);
             return;
         };
-        let plain = self.without_trails(&rule);
-        let origins = self.follow(&mut rule);
-        let mut trailed = rule.clone();
-        match kind {
-            ViewKind::Grouped => {
-                let (_, rows) = joined(&origins);
-                let id = self.id(&rule);
-                rule.body.push(absent(&rows, &id));
-                trailed.body.push(absent(&rows, &id));
-                let chosen = self.itself(&mut trailed);
-                trailed.body.push(Term::Atom(chosen));
-                step(&mut trailed, &origins, Some(id), 0);
-                self.views.push(View { rule: rule.clone(), kind });
-            }
-            _ if shipped.contains(&table) => {
-                let (_, rows) = joined(&origins);
-                let id = self.id(&rule);
-                trailed.body.push(absent(&rows, &id));
-                step(&mut trailed, &origins, Some(id), 1);
-            }
-            _ => {
-                step(&mut trailed, &origins, None, 0);
-                let circle = self.circles.get(&table);
-                let chooses = circle.is_some_and(|circle| self.choosing.contains(circle));
-                let own = if chooses { rule.clone() } else { plain };
-                self.views.push(View { rule: own, kind });
-            }
-        }
-        // The trail is the last column.
-        if let Some(trail) = trailed.head.columns.pop() {
-            trailed.head.columns.insert(at, trail);
-        }
-        trailed.head.relation = every;
-        self.views.push(View { rule: trailed, kind: ViewKind::Maintained });
+        let (mut rule, trail) = match view.kind {
+            ViewKind::Grouped => self.group(&view.rule),
+            _ if self.shipped.contains(&table) => self.shipment(&view.rule),
+            _ => self.derivation(&view),
+        };
+        rule.head.relation = every;
+        rule.head.columns.insert(at, HeadColumn::Value(trail));
+        self.views.push(View { rule, kind: ViewKind::Maintained });
         if self.done.insert(table) {
-            self.choose(&rule, table, shipped.contains(&table));
+            self.add_best(&view.rule, table);
         }
+    }
+
+    /// A MIN or MAX: neither the group nor its trails take a row that came through the group. Only
+    /// the chosen row has trails.
+    fn group(&mut self, rule: &Rule) -> (Rule, Expr) {
+        let (mut rule, origins) = self.follow(rule);
+        let id = self.id(&rule);
+        rule.body.push(origins.lack(&id));
+        let mut trailed = rule.clone();
+        let chosen = chosen_row(&mut trailed);
+        trailed.body.push(Term::Atom(chosen));
+        self.views.push(View { rule, kind: ViewKind::Grouped });
+        (trailed, origins.trail(Through::Group(id)))
+    }
+
+    /// What is shipped: no row that came through itself.
+    fn shipment(&mut self, rule: &Rule) -> (Rule, Expr) {
+        let (mut rule, origins) = self.follow(rule);
+        let id = self.id(&rule);
+        rule.body.push(origins.lack(&id));
+        (rule, origins.trail(Through::Shipment(id)))
+    }
+
+    /// What follows on a node. The rows themselves follow from rows with trails only on a cycle
+    /// with a MIN or MAX.
+    fn derivation(&mut self, view: &View) -> (Rule, Expr) {
+        let (rule, origins) = self.follow(&view.rule);
+        let circle = self.circles.get(&view.rule.head.relation);
+        let chooses = circle.is_some_and(|circle| self.choosing.contains(circle));
+        let own = if chooses { rule.clone() } else { self.without_trails(&view.rule) };
+        self.views.push(View { rule: own, kind: view.kind });
+        (rule, origins.trail(Through::Node))
     }
 
     /// The rule without trails, except in tables that are shipped.
@@ -230,10 +285,11 @@ impl Trails<'_> {
         rule
     }
 
-    /// Binds the trails of the predicates of a body that are on the cycle of its head.
-    fn follow(&mut self, rule: &mut Rule) -> Origins {
+    /// The rule with the best trails of the predicates of its body that are on the cycle of its
+    /// head. A negated row supports nothing.
+    fn follow(&self, rule: &Rule) -> (Rule, Origins) {
         let circle = self.circles.get(&rule.head.relation).copied();
-        let mut origins = Vec::new();
+        let (mut rule, mut origins) = (rule.clone(), Origins::default());
         for index in 0..rule.body.len() {
             let Term::Atom(atom) = &rule.body[index] else { continue };
             if atom.negated || self.circles.get(&atom.relation).copied() != circle {
@@ -242,83 +298,66 @@ impl Trails<'_> {
             let Some(&Trailed { best, at, .. }) = self.tables.get(&atom.relation) else { continue };
             let height = rule.fresh("height", TypeSet::INT);
             let rows = rule.fresh("rows", TypeSet::LIST);
-            origins.push((height, rows));
             if let Term::Atom(atom) = &mut rule.body[index] {
                 atom.relation = best;
-                let elements = vec![Pattern::Reg(height), Pattern::Any, Pattern::Reg(rows)];
-                atom.columns.insert(at, Pattern::List { elements, tail: None });
+                atom.columns.insert(at, origins.bind(height, rows));
             }
         }
-        origins
+        (rule, origins)
     }
 
     /// The id of a row of the head in trails; of a group without its value.
     fn id(&self, rule: &Rule) -> Expr {
-        let name = &self.catalog.relation(rule.head.relation).name;
-        let mut parts = vec![Expr::constant(Value::Str(name))];
-        parts.extend(rule.head.columns.iter().filter_map(|column| match column {
+        let columns = rule.head.columns.iter().filter_map(|column| match column {
             HeadColumn::Value(expr) => Some(expr.clone()),
             HeadColumn::Aggregate { .. } => None,
-        }));
-        call("sha1", vec![Expr::List(parts)])
+        });
+        value::id(&self.catalog.relation(rule.head.relation).name, columns)
     }
+}
 
-    /// The row of the head as a predicate: only the chosen row of a group has a trail.
-    fn itself(&self, rule: &mut Rule) -> Atom {
-        let pattern = |column: &mut HeadColumn| {
-            let expr = match column {
-                HeadColumn::Value(expr) => expr.clone(),
-                HeadColumn::Aggregate { input, .. } => {
-                    let input = input.clone().unwrap_or_else(|| Expr::constant(Value::Null));
-                    *column = HeadColumn::Value(input.clone());
-                    input
-                }
-            };
-            equal_to(expr)
+/// The chosen row of a group as a predicate. The head of its rule becomes the rows that it is
+/// chosen from.
+fn chosen_row(rule: &mut Rule) -> Atom {
+    let pattern = |column: &mut HeadColumn| {
+        let expr = match column {
+            HeadColumn::Value(expr) => expr.clone(),
+            HeadColumn::Aggregate { input, .. } => {
+                let input = input.clone().unwrap_or_else(|| Expr::constant(Value::Null));
+                *column = HeadColumn::Value(input.clone());
+                input
+            }
         };
-        let columns = rule.head.columns.iter_mut().map(pattern).collect();
-        let Head { relation, place, .. } = rule.head;
-        Atom { relation, negated: false, columns, place, span: rule.span }
-    }
+        match expr {
+            Expr::Reg(reg) => Pattern::Reg(reg),
+            expr => Pattern::Equal(expr),
+        }
+    };
+    let columns = rule.head.columns.iter_mut().map(pattern).collect();
+    let Head { relation, place, .. } = rule.head;
+    Atom { relation, negated: false, columns, place, span: rule.span }
+}
 
-    /// The view of the best trails of a table, and the trails of its asserted rows.
-    fn choose(&mut self, rule: &Rule, table: RelationId, shipped: bool) {
+// ---- 3. the best
+
+impl Trails<'_> {
+    /// Adds the view of the best trails of a table, and the view of those of its asserted rows.
+    /// Both belong to a rule of the table.
+    fn add_best(&mut self, rule: &Rule, table: RelationId) {
         let Some(&Trailed { every: Some(every), best, at }) = self.tables.get(&table) else {
             return;
         };
+        let is_shipped = self.shipped.contains(&table);
         let types = self.catalog.relation(every).columns.clone();
         let mut view = Rule { vars: Vec::new(), body: Vec::new(), ..rule.clone() };
         let regs: Vec<Reg> = types.iter().map(|types| view.fresh("_", *types)).collect();
-        let all: Vec<Pattern> = regs.iter().map(|reg| Pattern::Reg(*reg)).collect();
-        // All rows of this node, regardless of their location column.
-        let place = self.catalog.is_moving(table).then_some(ANYWHERE);
-        let atom = |relation: RelationId, columns: &[Pattern]| {
-            let columns = columns.to_vec();
-            Term::Atom(Atom { relation, negated: false, columns, place, span: rule.span })
-        };
-        let asserted = (!shipped && !self.catalog.relation(table).hidden)
-            .then(|| candidates::forced(table, self.catalog));
-        if let Some(candidates) = asserted {
-            let asserted = Pattern::Equal(Expr::constant(Value::Int(candidates::ASSERTED)));
-            let columns = [&[asserted], &all[..at]].concat();
-            let mut columns_of_head: Vec<HeadColumn> =
-                regs[..at].iter().map(|reg| HeadColumn::Value(Expr::Reg(*reg))).collect();
-            columns_of_head.push(HeadColumn::Value(trail(&[], None, 0)));
-            let head = Head {
-                relation: every,
-                columns: columns_of_head,
-                place: None,
-                action: Action::Insert,
-            };
-            let body = vec![atom(candidates, &columns)];
-            self.views.push(View {
-                rule: Rule { head, body, ..view.clone() },
-                kind: ViewKind::Maintained,
-            });
+        if !is_shipped && !self.catalog.relation(table).hidden {
+            self.add_asserted(&view, table, (every, &regs[..at]));
         }
-        view.body.push(atom(every, &all));
-        if !shipped {
-            view.body.push(atom(table, &all[..at]));
+        let all: Vec<Pattern> = regs.iter().copied().map(Pattern::Reg).collect();
+        view.body.push(self.rows_here(table, every, all.clone(), rule));
+        if !is_shipped {
+            view.body.push(self.rows_here(table, table, all[..at].to_vec(), rule));
         }
         let column = |(index, reg): (usize, &Reg)| {
             if index == at {
@@ -331,55 +370,35 @@ impl Trails<'_> {
         view.head = Head { relation: best, columns, place: None, action: Action::Insert };
         self.views.push(View { rule: view, kind: ViewKind::Grouped });
     }
-}
 
-fn equal_to(expr: Expr) -> Pattern {
-    match expr {
-        Expr::Reg(reg) => Pattern::Reg(reg),
-        expr => Pattern::Equal(expr),
+    /// Adds the view of the empty trails of asserted rows.
+    fn add_asserted(
+        &mut self,
+        view: &Rule,
+        table: RelationId,
+        (every, regs): (RelationId, &[Reg]),
+    ) {
+        let candidates = candidates::forced(table, self.catalog);
+        let mut pattern = vec![Pattern::Equal(Expr::constant(Value::Int(candidates::ASSERTED)))];
+        pattern.extend(regs.iter().copied().map(Pattern::Reg));
+        let body = vec![self.rows_here(table, candidates, pattern, view)];
+        let row = regs.iter().map(|reg| Expr::Reg(*reg));
+        let columns = row.chain([value::empty()]).map(HeadColumn::Value).collect();
+        let head = Head { relation: every, columns, place: None, action: Action::Insert };
+        let rule = Rule { head, body, ..view.clone() };
+        self.views.push(View { rule, kind: ViewKind::Maintained });
     }
-}
 
-fn call(name: &str, operands: Vec<Expr>) -> Expr {
-    let function = FunctionId::from_name(name).expect("a built-in function");
-    Expr::Call(function, operands)
-}
-
-/// The condition that a row is not on a trail.
-fn absent(rows: &Expr, id: &Expr) -> Term {
-    let member = call("member", vec![rows.clone(), id.clone()]);
-    Term::Filter(Expr::Unary(Unary::Not, Box::new(member)))
-}
-
-/// Height and rows of the trail of a row derived from rows with these trails.
-fn joined(origins: &[(Reg, Reg)]) -> (Expr, Expr) {
-    let mut heights = origins.iter().map(|(height, _)| Expr::Reg(*height));
-    let height = heights.next().unwrap_or_else(|| Expr::constant(Value::Int(0)));
-    let height = heights.fold(height, |a, b| call("max", vec![a, b]));
-    let rows: Vec<Expr> = origins.iter().map(|(_, rows)| Expr::Reg(*rows)).collect();
-    let rows = match &rows[..] {
-        [] => Expr::List(Vec::new()),
-        [rows] => rows.clone(),
-        _ => call("union", rows),
-    };
-    (height, rows)
-}
-
-/// The trail of a row derived from rows with these trails, through `id`.
-fn trail(origins: &[(Reg, Reg)], id: Option<Expr>, shipments: i64) -> Expr {
-    let (mut height, mut rows) = joined(origins);
-    if let Some(id) = id {
-        rows = call("union", vec![rows, Expr::List(vec![id])]);
+    /// The rows of a table that belongs to `table`, of this node: regardless of their location
+    /// column.
+    fn rows_here(
+        &self,
+        table: RelationId,
+        relation: RelationId,
+        columns: Vec<Pattern>,
+        rule: &Rule,
+    ) -> Term {
+        let place = self.catalog.is_moving(table).then_some(ANYWHERE);
+        Term::Atom(Atom { relation, negated: false, columns, place, span: rule.span })
     }
-    if shipments > 0 {
-        let operands = Box::new([height, Expr::constant(Value::Int(shipments))]);
-        height = Expr::Binary(Binary::Add, operands);
-    }
-    let size = call("size", vec![rows.clone()]);
-    Expr::List(vec![height, size, rows])
-}
-
-/// Adds its trail to the head of a rule, as the last column.
-fn step(rule: &mut Rule, origins: &[(Reg, Reg)], id: Option<Expr>, shipments: i64) {
-    rule.head.columns.push(HeadColumn::Value(trail(origins, id, shipments)));
 }

@@ -20,7 +20,7 @@ use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, Variable, 
 use tidemill_stdx::id::IdVec;
 
 use super::kernel::{Scope, end_of};
-use super::run::Writer;
+use super::writer::Writer;
 use crate::kernel::table::AHEAD_MAX;
 use crate::kernel::table::spec::TableKind;
 use crate::kernel::{BlockId, End, Expr, FlowFacts, Key, Step, WordKind};

@@ -5,7 +5,7 @@
 
 use tidemill_jit::build::{InstBuilder, IntCC, Value as Number, types};
 
-use super::run::Writer;
+use super::writer::Writer;
 use crate::kernel::Operator;
 
 /// Two numbers, and what is known of them.

@@ -4,7 +4,7 @@ use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{InstBuilder, IntCC, Type, Value, types};
 
 use super::known::{KNOWN_MAX, Known, Raw, Word};
-use super::run::Writer;
+use super::writer::Writer;
 use crate::kernel::Width;
 
 impl Writer<'_, '_, '_> {

@@ -10,7 +10,8 @@ use tidemill_jit::{Error, FuncId, Module};
 
 use super::blueprint::{Blueprint, BreathStep};
 use super::imports::Imports;
-use super::run::{Feed, Run, define};
+use super::run::define;
+use super::writer::{Feed, Run};
 use crate::kernel::{End, Kernel, Step};
 
 /// Kernels of a run at most, so that functions stay small.

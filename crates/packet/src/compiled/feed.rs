@@ -7,7 +7,7 @@ use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Type, Value, Variable, types};
 
 use super::ahead::Queue;
-use super::run::{Feed, Writer, slot_of};
+use super::writer::{Feed, Writer, slot_of};
 use crate::kernel::Step;
 use crate::link::offsets as ring;
 use crate::packet::{HEADROOM, offsets as buffer};

@@ -10,7 +10,7 @@ use tidemill_stdx::id::IdVec;
 
 use super::arithmetic::Operands;
 use super::known::Known;
-use super::run::Writer;
+use super::writer::Writer;
 use crate::kernel::{
     Address, BlockId, Bounds, End, Expr, Facts, FlowFacts, Kernel, PacketValues, Step, Value,
 };

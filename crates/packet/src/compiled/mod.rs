@@ -27,8 +27,12 @@
 //! | `breath` | the breath: flags, calls, the tail that decides whether to continue |
 //! | `source` | sources that are given as code |
 //! | `chain` | which kernels make a run |
-//! | `run` | runs of kernels: what happens to each packet, and its counters |
+//! | `run` | runs of kernels: the loop, and the ways of a packet between kernels |
+//! | `writer` | the state in which a run is written |
 //! | `feed` | the sources and ends of its packets: links, the pool |
+//! | `rings` | the rings after a run |
+//! | `counts` | how the packets and bytes over a link between kernels are counted |
+//! | `totals` | what a run counts: planned before it, written after it |
 //! | `ahead` | look-ups of packets that wait, before the first is taken |
 //! | `kernel` | the steps of one kernel |
 //! | `versions` | a kernel for packets that are long enough, and for others |
@@ -49,16 +53,20 @@ mod breath;
 mod bytes;
 mod calls;
 mod chain;
+mod counts;
 mod feed;
 mod imports;
 mod kernel;
 mod known;
 mod linear;
 mod listing;
+mod rings;
 mod run;
 mod source;
 mod table;
+mod totals;
 mod versions;
+mod writer;
 
 use tidemill_jit::{Code, Error, FuncId, Module, Options};
 

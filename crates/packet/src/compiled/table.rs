@@ -7,7 +7,7 @@
 
 use tidemill_jit::build::{InstBuilder, IntCC, Value, types};
 
-use super::run::Writer;
+use super::writer::Writer;
 use crate::kernel::table::spec::{TableKind, low_bits};
 use crate::kernel::table::{CHILD, EntryLayout, NODE_BITS, Steps};
 

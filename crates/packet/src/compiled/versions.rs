@@ -3,7 +3,7 @@
 
 use tidemill_jit::build::{InstBuilder, IntCC};
 
-use super::run::Writer;
+use super::writer::Writer;
 use crate::kernel::flow;
 
 /// Comparisons with the length that are worth a version without them; bytes that all but few

@@ -40,6 +40,23 @@ pub(crate) fn with_exclusive<R>(
     result
 }
 
+/// Runs the embedder's closure on the first worker, between its slices.
+pub(crate) fn visit<R>(worker: &mut Worker, f: impl FnOnce(&mut Worker) -> R) -> R {
+    let Some(desk) = &mut worker.machine.desk else { return f(worker) };
+    if desk.inside || desk.crew.is_over() {
+        return f(worker);
+    }
+    desk.inside = true;
+    let crew = desk.crew.clone();
+    crew.exclusive.enter();
+    let result = f(worker);
+    crew.exclusive.leave();
+    if let Some(desk) = &mut worker.machine.desk {
+        desk.inside = false;
+    }
+    result
+}
+
 /// Writes output of the program, in the order of the calls.
 pub(crate) fn write(worker: &mut Worker, bytes: &[u8]) {
     let Some(desk) = &worker.machine.desk else { return };

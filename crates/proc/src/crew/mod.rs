@@ -26,7 +26,10 @@
 //! System components belong to the first loop, and so does a component while it communicates with
 //! them.
 
+mod asleep;
+mod end;
 pub(crate) mod exclusive;
+mod idle;
 mod judge;
 mod policy;
 pub(crate) mod ring;
@@ -34,13 +37,14 @@ mod route;
 mod run;
 mod spread;
 mod team;
-pub(crate) use run::{advance, clear_alone, visit};
+pub(crate) use end::clear_alone;
+pub(crate) use run::advance;
 pub(crate) use spread::{gather_for_good, is_gathered_for_good};
 pub(crate) use team::Team;
 mod alone;
 mod place;
 mod state;
 
-pub(crate) use alone::{alone, between, pass_on, write};
+pub(crate) use alone::{alone, between, pass_on, visit, write};
 pub(crate) use place::{go_home, index, is_away, is_elsewhere, is_spread, is_tied, later, tie};
 pub(crate) use state::{Crew, Desk};

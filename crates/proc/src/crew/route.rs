@@ -1,7 +1,5 @@
 //! Waking what lives on another loop.
 
-use std::sync::atomic::{Ordering, fence};
-
 use super::ring::Post;
 use super::{Crew, Desk};
 use crate::component::{self, ComponentId};
@@ -109,9 +107,9 @@ impl Desk {
         if !member.inbound[usize::from(self.index)].push(post) {
             return false;
         }
-        // Paired with the fence of `Crew::fall_asleep`: it sees the post, or we that it sleeps.
-        fence(Ordering::SeqCst);
-        self.crew.wake(usize::from(to));
+        if member.asleep.end_by_post() {
+            member.ring_alarm();
+        }
         true
     }
 }

@@ -7,16 +7,18 @@
 //! between two processes: due work, requests for exclusive access, posts of other loops
 //! ```
 //! The first worker does the same in [`Worker::run_first`], but it does not park: it returns to
-//! the event loop, which waits for descriptors and timers too.
+//! the event loop, which waits for descriptors and timers too. What a worker does that has nothing
+//! to run is in [`super::idle`], how the run ends in [`super::end`].
 //!
-//! A worker that falls asleep must not miss a post. Each side writes, then reads what the other
-//! side writes, with a SeqCst fence between:
+//! Between two processes a worker sees
 //!
-//! ```text
-//! sleeper, Crew::fall_asleep:  asleep := true    fence    read the rings: a post? stay awake
-//! poster, Desk::send:          push into a ring  fence    read asleep: true? clear it, wake
-//! ```
-//! So at least one of them sees the other's write (the store buffering litmus test).
+//! | that | by | and |
+//! |---|---|---|
+//! | its time is up, or another worker hurries it | the flag | ends its slice |
+//! | there is due work | `attention` | does it; the first worker may pause |
+//! | exclusive access is requested | `wanted` | steps aside |
+//! | nothing is ready | its queue, the rings | polls, then sleeps |
+//! | the run is over | `over`, after it stepped aside | ends its thread |
 //!
 //! Invariants:
 //!
@@ -24,15 +26,15 @@
 //!    so the others need not wait for it to get exclusive access.
 //! 2. Between two processes no operation of this worker is half done: there it steps aside, and
 //!    there it takes exclusive access itself to move components or to tear them down.
-//! 3. That all workers are `asleep` is only a hint that the run is quiet. It is decided under
-//!    exclusive access, when all posts are delivered and no process runs.
 //!
 //! [`Exclusive`]: super::exclusive::Exclusive
 
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::Ordering;
 
+use super::end::halt_first;
+use super::idle::await_posts;
 use super::policy::{Run, Share};
-use super::{Crew, between, pass_on, route, spread};
+use super::{Crew, between, pass_on, route, spread, visit};
 use crate::crew::state::Member;
 use crate::handle::ComponentRef;
 use crate::machine::Worker;
@@ -44,9 +46,6 @@ use crate::{clock, component, monitor};
 const STEPS_SPREAD: u64 = 8;
 /// The same while all are on one loop: then nothing is posted.
 const STEPS_GATHERED: u64 = 64;
-/// Polls of the rings before a worker with nothing to run sleeps: a short wait is cheaper than
-/// parking and waking a thread.
-const POLLS_MAX: u32 = 300;
 
 /// Why a stretch of running ended.
 enum Stretch {
@@ -67,7 +66,7 @@ impl Worker {
         if crew.is_over() {
             return Paused::Ended;
         }
-        crew.members[0].asleep.store(false, Ordering::SeqCst);
+        crew.members[0].asleep.wake_up();
         visit(self, |worker| worker.run_inside(&crew))
     }
 
@@ -87,46 +86,8 @@ impl Worker {
         }
     }
 
-    /// Pauses the first worker, which has nothing to run; `None` if there is something after all.
-    fn pause_idle(&mut self, crew: &Crew) -> Option<Paused> {
-        if !crew.fall_asleep(self, 0) {
-            return None;
-        }
-        if !crew.all_asleep() {
-            self.machine.console.flush();
-            return Some(Paused::Waiting);
-        }
-        crew.members[0].asleep.store(false, Ordering::SeqCst);
-        if !self.gather_if_quiet(crew) || self.is_ready() {
-            return None;
-        }
-        match self.settle()? {
-            Paused::Ended => Some(self.end_crew()),
-            Paused::Waiting => crew.fall_asleep(self, 0).then_some(Paused::Waiting),
-            paused => Some(paused),
-        }
-    }
-
-    /// Gathers all components on the first loop if no loop has anything to run: one worker then
-    /// does what concerns all, such as advancing virtual time and finding deadlocks.
-    fn gather_if_quiet(&mut self, crew: &Crew) -> bool {
-        between(self, |worker| {
-            let quiet = crew.is_quiet(worker);
-            if quiet {
-                spread::gather(worker);
-            }
-            quiet
-        })
-    }
-
     fn crew(&self) -> Option<std::sync::Arc<Crew>> {
         self.machine.desk.as_ref().map(|desk| desk.crew.clone())
-    }
-
-    /// Ends the run: the first worker tears everything down.
-    fn end_crew(&mut self) -> Paused {
-        self.clear();
-        Paused::Ended
     }
 
     /// Runs another worker than the first, on a thread of its own, until the run is over.
@@ -134,7 +95,7 @@ impl Worker {
         let Some(crew) = self.crew() else { return };
         let member = &crew.members[index];
         while !crew.is_over() {
-            member.asleep.store(false, Ordering::SeqCst);
+            member.asleep.wake_up();
             if let Some(ticker) = &mut ticker {
                 ticker.begin();
             }
@@ -153,35 +114,10 @@ impl Worker {
             }
             // A token of an earlier `unpark` ends `park` at once: `asleep` says whether it was
             // woken.
-            while idle && member.asleep.load(Ordering::SeqCst) && !crew.is_over() {
+            while idle && member.asleep.is_set() && !crew.is_over() {
                 std::thread::park();
             }
         }
-    }
-}
-
-impl Crew {
-    /// Declares that a worker sleeps; false if something has been posted meanwhile.
-    fn fall_asleep(&self, worker: &Worker, index: usize) -> bool {
-        let asleep = &self.members[index].asleep;
-        asleep.store(true, Ordering::SeqCst);
-        // Paired with the fence of `Desk::send`: the rings are read after `asleep` is set.
-        fence(Ordering::SeqCst);
-        if worker.has_no_posts() && !worker.is_ready() {
-            return true;
-        }
-        asleep.store(false, Ordering::SeqCst);
-        false
-    }
-
-    fn all_asleep(&self) -> bool {
-        self.members.iter().all(|member| member.asleep.load(Ordering::SeqCst))
-    }
-
-    /// Whether no loop has anything to run. The caller has exclusive access.
-    fn is_quiet(&self, worker: &mut Worker) -> bool {
-        debug_assert!(self.is_alone() || self.is_over(), "a post may be in transit");
-        (0..self.members.len()).all(|index| !worker.member(index as u8).is_ready())
     }
 }
 
@@ -203,7 +139,10 @@ fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
     } else if let Some(what) = surplus {
         spread::share(worker, what);
     }
-    if matches!(result, Stretch::Idle) { await_posts(worker, crew) } else { result }
+    match result {
+        Stretch::Idle if await_posts(worker, crew) => Stretch::Slice,
+        result => result,
+    }
 }
 
 /// Runs processes, and accounts for the time and the crossings, by which spreading is judged.
@@ -300,7 +239,7 @@ fn some_processes(worker: &mut Worker, steps_max: u64) -> u64 {
 #[cold]
 fn shall_share(worker: &Worker) -> bool {
     let Some(desk) = &worker.machine.desk else { return false };
-    let sleeps = |member: &Member| member.asleep.load(Ordering::Relaxed);
+    let sleeps = |member: &Member| member.asleep.is_likely();
     worker.ready_count() > 1
         && desk.crew.members.iter().any(sleeps)
         && desk.crew.may_spread.load(Ordering::Relaxed)
@@ -369,74 +308,6 @@ fn do_due_work(worker: &mut Worker) -> Option<Stretch> {
         return Some(Stretch::Ended);
     }
     worker.machine.is_noted().then_some(Stretch::Requests)
-}
-
-/// Passes a halt on to the first worker, which alone ends the run.
-fn halt_first(worker: &mut Worker) {
-    between(worker, |worker| {
-        worker.machine.halted = false;
-        worker.machine.attention = false;
-        let first = worker.first();
-        first.machine.halted = true;
-        first.machine.attention = true;
-        if let Some(desk) = &worker.machine.desk {
-            desk.crew.wake(0);
-        }
-    });
-}
-
-/// Nothing to run: polls the rings for a while before it sleeps.
-fn await_posts(worker: &mut Worker, crew: &Crew) -> Stretch {
-    if !crew.is_spread() {
-        return Stretch::Idle;
-    }
-    for _ in 0..POLLS_MAX {
-        if crew.exclusive.is_wanted() || worker.is_ready() {
-            break;
-        }
-        if !worker.has_no_posts() {
-            worker.take_posts();
-            return Stretch::Slice;
-        }
-        std::hint::spin_loop();
-    }
-    if worker.is_ready() { Stretch::Slice } else { Stretch::Idle }
-}
-
-/// Runs the embedder's closure on the first worker, between its slices.
-pub(crate) fn visit<R>(worker: &mut Worker, f: impl FnOnce(&mut Worker) -> R) -> R {
-    let Some(desk) = &mut worker.machine.desk else { return f(worker) };
-    if desk.inside || desk.crew.is_over() {
-        return f(worker);
-    }
-    desk.inside = true;
-    let crew = desk.crew.clone();
-    crew.exclusive.enter();
-    let result = f(worker);
-    crew.exclusive.leave();
-    if let Some(desk) = &mut worker.machine.desk {
-        desk.inside = false;
-    }
-    result
-}
-
-/// Ends the run, with everything gathered on the first loop.
-pub(crate) fn clear_alone(worker: &mut Worker, f: impl FnOnce(&mut Worker)) {
-    let over = worker.machine.desk.as_ref().is_none_or(|desk| desk.crew.is_over());
-    if over {
-        f(worker);
-        return;
-    }
-    visit(worker, |worker| {
-        between(worker, |worker| {
-            spread::gather(worker);
-            f(worker);
-            if let Some(desk) = &worker.machine.desk {
-                desk.crew.over.store(true, Ordering::SeqCst);
-                (1..desk.crew.members.len()).for_each(|index| desk.crew.wake(index));
-            }
-        });
-    });
 }
 
 /// Advances tied components towards their end.

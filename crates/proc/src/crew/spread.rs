@@ -93,7 +93,7 @@ pub(super) fn share(worker: &mut Worker, what: Share) {
     if worker.ready_count() < 2 || !crew.may_share_now() {
         return;
     }
-    let asleep = |&index: &usize| crew.members[index].asleep.load(Ordering::Relaxed);
+    let asleep = |&index: &usize| crew.members[index].asleep.is_likely();
     let Some(to) = (0..crew.members.len()).filter(|&index| index != own).find(asleep) else {
         return;
     };

@@ -1,5 +1,6 @@
 //! What loops share, and what a worker knows of them.
 
+use super::asleep::Asleep;
 use super::exclusive::Exclusive;
 use super::ring::{Post, Ring};
 use crate::crew::policy;
@@ -21,9 +22,8 @@ pub(crate) type Alarm = Box<dyn Fn() + Send + Sync>;
 /// One loop of the crew.
 pub(crate) struct Member {
     pub(crate) worker: AtomicPtr<WorkerHead>,
-    /// It sleeps, or is about to: a poster wakes it. SeqCst on both sides: the sleeper sets it and
-    /// checks for posts, the poster posts and reads it; one of the two sees the other.
-    pub(crate) asleep: AtomicBool,
+    /// It sleeps, or is about to: who has something for it wakes it.
+    pub(crate) asleep: Asleep,
     pub(crate) alarm: Mutex<Option<Alarm>>,
     /// Rings to this loop, by sender.
     pub(crate) inbound: Vec<Ring>,
@@ -79,12 +79,22 @@ pub(crate) struct Desk {
     pub(crate) overflow: Vec<(u8, Post)>,
 }
 
+impl Member {
+    /// Wakes the loop, whose sleep the caller has ended.
+    pub(crate) fn ring_alarm(&self) {
+        let alarm = self.alarm.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(alarm) = &*alarm {
+            alarm();
+        }
+    }
+}
+
 impl Crew {
     pub(crate) fn new(count: usize) -> Crew {
         let member = |index| Member {
             worker: AtomicPtr::new(std::ptr::null_mut()),
             // Until its thread runs it sleeps; the first runs already.
-            asleep: AtomicBool::new(index != 0),
+            asleep: Asleep::new(index != 0),
             alarm: Mutex::new(None),
             inbound: (0..count).map(|_| Ring::new(RING)).collect(),
             busy_ns: AtomicU64::new(0),
@@ -132,11 +142,8 @@ impl Crew {
     /// Wakes a loop if it sleeps.
     pub(crate) fn wake(&self, index: usize) {
         let member = &self.members[index];
-        if member.asleep.load(Ordering::SeqCst) && member.asleep.swap(false, Ordering::SeqCst) {
-            let alarm = member.alarm.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(alarm) = &*alarm {
-                alarm();
-            }
+        if member.asleep.end() {
+            member.ring_alarm();
         }
     }
 

@@ -25,15 +25,19 @@
 #[cfg(test)]
 mod both;
 mod changes;
+mod delta;
 mod emptied;
+mod extend;
 mod groups;
 mod meter;
 mod naive;
 mod order;
 mod readers;
+mod retract;
 mod revived;
 mod rounds;
 mod select;
+mod sinks;
 #[cfg(test)]
 pub(crate) mod tests;
 mod traced;
@@ -43,12 +47,13 @@ use tidemill_stdx::keyed::Secret;
 
 use crate::cost::Clock;
 use crate::database::Database;
-use crate::eval::{EvalError, Scope};
+use crate::eval::Scope;
 use crate::flat::{OwnedValue, TupleBuf};
 use crate::plan::{Plan, RelationId, RuleId, Stratum};
 use crate::table::{Access, RowId, Table, Visible};
 use crate::value::Value;
 use changes::{Changes, Source};
+use delta::Cursor;
 use emptied::Emptied;
 use groups::Kept;
 use meter::{Began, Meter};
@@ -58,6 +63,7 @@ use traced::Traced;
 pub use changes::{Change, ChangeKind};
 pub use meter::{ViewCosts, ViewPart, ViewWork};
 pub use naive::{Contents, contents, evaluate_naively};
+pub use sinks::Failures;
 pub use traced::Derivation;
 
 /// A commit that derives more rows than this is given up.
@@ -115,12 +121,6 @@ pub enum Progress {
     Done,
     /// A limit was exceeded ([`Views::overrun`]): the commit must be rolled back.
     Exceeded,
-}
-
-/// Receives derivations that were dropped.
-pub trait Failures {
-    /// A derivation of `rule` failed.
-    fn failed(&mut self, rule: RuleId, error: EvalError);
 }
 
 /// The state of the view engine; see the module.
@@ -205,13 +205,6 @@ enum Phase {
     Retract,
     Rederive,
     Extend,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Cursor {
-    fresh: usize,
-    gone: usize,
-    refreshed: usize,
 }
 
 /// Group columns of a grouped rule: a set of head rows, and whether something was inserted.

@@ -11,7 +11,8 @@
 //! tables alone, so a run can be repeated. An index that only the plain order reads is not brought
 //! up to date as long as that would cost more than doing without has cost.
 
-use super::rounds::{BATCH, Round, semi_naive};
+use super::extend::semi_naive;
+use super::rounds::{BATCH, Round};
 use crate::expr::Expr;
 use crate::operator::Binary;
 use crate::plan::{Bind, HeadColumn, Lookup, Step, Strand, ViewKind, ViewRule};

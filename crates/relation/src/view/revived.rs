@@ -9,7 +9,8 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use super::rounds::{BATCH, Round, collect, semi_naive};
+use super::extend::semi_naive;
+use super::rounds::{BATCH, Round, collect};
 use super::traced::{KnownDerivations, Noting};
 use crate::flat::{TupleBuf, write_value};
 use crate::plan::Lookup;

@@ -4,6 +4,7 @@ mod commits;
 mod soft;
 mod traced;
 
+use super::delta::Delta;
 use super::*;
 use crate::eval::{Ambient, Param};
 use crate::plan::{parse, verify};
@@ -367,6 +368,73 @@ fn a_cycle_does_not_support_itself() {
     bench.delete(0, &[1, 2]);
     bench.commit(&before);
     assert_eq!(bench.rows(1), [[2, 2], [2, 3], [3, 2], [3, 3]]);
+}
+
+/// The example of `rounds.rs`: the phases of a commit, and the paths after each pass.
+#[test]
+fn the_phases_of_a_commit() {
+    let mut bench = Bench::new(CLOSURE);
+    for edge in [[1, 2], [2, 3], [1, 3]] {
+        bench.insert(0, &edge);
+    }
+    bench.commit(&Contents::new());
+    bench.delete(0, &[2, 3]);
+    bench.insert(0, &[3, 4]);
+    let scope = Scope { scratch: &bench.scratch, ambient: &Nowhere };
+    let mut passes = Vec::new();
+    loop {
+        let phase = bench.views.phase;
+        let progress = bench.views.step(&bench.plan, &mut bench.database, scope, 0, &mut ());
+        let paths = bench.rows(1);
+        let paths: Vec<String> =
+            paths.iter().map(|path| format!("{}{}", path[0], path[1])).collect();
+        passes.push(format!("{phase:?} {}", paths.join(" ")));
+        if progress == Progress::Done {
+            break;
+        }
+    }
+    let expected = [
+        "Start 12 13 23",
+        "Retract 12 13",
+        "Retract 12 13",
+        "Rederive 12 13",
+        "Extend 12 13 14 34",
+        "Retract 12 13 14 34",
+        "Rederive 12 13 14 34",
+        "Extend 12 13 14 34",
+        "Retract 12 13 14 34",
+        "Rederive 12 13 14 34",
+        "Extend 12 13 14 34",
+    ];
+    assert_eq!(passes, expected);
+    // 13 was not even retracted.
+    assert_eq!(bench.views.stayed, 1);
+}
+
+/// The table of `delta.rs`: which entries of the logs are in which delta.
+#[test]
+fn a_log_has_the_rows_of_each_delta() {
+    let mut bench = Bench::new(CLOSURE);
+    let [inserted, removed, came_and_went, put_back] = [1, 2, 3, 4].map(|row| [row, row]);
+    bench.insert(0, &removed);
+    bench.insert(0, &put_back);
+    bench.commit(&Contents::new());
+    bench.insert(0, &inserted);
+    bench.delete(0, &removed);
+    bench.insert(0, &came_and_went);
+    bench.delete(0, &came_and_went);
+    bench.delete(0, &put_back);
+    bench.insert(0, &put_back);
+    let rows = |delta: Delta| -> Vec<[i64; 2]> {
+        let table = bench.database.table(RelationId(0));
+        let entries = delta.entries(bench.views.changes.log(RelationId(0)));
+        let rows = entries.iter().filter(|row| delta.has(table, **row));
+        rows.map(|row| [0, 1].map(|column| table.value(*row, column).as_int().unwrap())).collect()
+    };
+    assert_eq!(rows(Delta::Inserted), [inserted, put_back]);
+    assert_eq!(rows(Delta::Blocking), [inserted, put_back]);
+    assert_eq!(rows(Delta::Removed), [removed, came_and_went]);
+    assert_eq!(rows(Delta::Unblocking), [removed]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::eval::EvalError;
 use crate::flat::Seq;
 use crate::plan::{HeadColumn, Output, ViewKind};
 use crate::strand::{JoinedRow, PREMISES_MAX, Reading, Sink, run_traced};

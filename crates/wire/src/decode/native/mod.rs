@@ -26,11 +26,15 @@
 mod background;
 mod calls;
 mod context;
+mod dispatch;
+mod exits;
+mod frames;
 mod reach;
 mod records;
 mod scalar;
 mod serves;
 mod sink_calls;
+mod tag;
 mod unit;
 mod units;
 mod whole;

@@ -5,7 +5,7 @@ use tidemill_jit::build::{InstBuilder, IntCC, Value, types};
 
 use super::super::nodes::{Action, Entry};
 use super::context::*;
-use super::write::TagBytes;
+use super::tag::TagBytes;
 use super::writer::ListExit;
 use super::writer::Writer;
 use crate::schema::{EnumId, WireType};

@@ -111,6 +111,8 @@ const FLUSHED_MAX: usize = 1000;
 /// See [`FlowExport::declaration`](tidemill_packet::app::Declared::declaration).
 pub struct FlowExport {
     config: FlowExportConfig,
+    /// That of its name in the config.
+    format: Format,
     table: FlowTable,
     rng: Rng,
     /// Flows for the next message.
@@ -169,11 +171,6 @@ impl FlowExportConfig {
         // Checked before: there is no other.
         Format::parse(&self.format).unwrap_or(Format::Ipfix)
     }
-
-    /// Bytes for the records of a message.
-    fn room(&self) -> usize {
-        self.format().room(envelope::message_bytes(self.mtu, self.collector))
-    }
 }
 
 impl App for FlowExport {
@@ -205,6 +202,7 @@ impl App for FlowExport {
 
     fn new(config: FlowExportConfig, start: &mut Start) -> Result<FlowExport, Fault> {
         Ok(FlowExport {
+            format: config.format(),
             table: FlowTable::new(config.flows, config.timeouts()),
             rng: start.rng(),
             waiting: Vec::new(),
@@ -223,6 +221,7 @@ impl App for FlowExport {
     fn reconfigure(&mut self, config: FlowExportConfig) -> Reconfigured {
         let before = std::mem::replace(&mut self.config, config);
         let config = &self.config;
+        self.format = config.format();
         if config.timeouts() != before.timeouts() || config.flows != before.flows {
             // The clock is not at hand, and flows that are over by now end for lack of room, too.
             self.surplus.extend(self.table.change(config.flows, config.timeouts(), 0));
@@ -353,11 +352,16 @@ impl FlowExport {
         }
     }
 
+    /// Bytes for the records of a message.
+    fn room(&self) -> usize {
+        self.format.room(envelope::message_bytes(self.config.mtu, self.config.collector))
+    }
+
     /// Takes a flow into the next message, after that has been sent if it is full.
     fn export(&mut self, io: &mut Io, ended: Ended) {
         self.counts.evicted += u64::from(ended.reason == EndReason::LackOfResources);
-        let bytes = self.config.format().record_bytes(&ended);
-        if self.waiting_bytes + bytes > self.config.room() {
+        let bytes = self.format.record_bytes(&ended);
+        if self.waiting_bytes + bytes > self.room() {
             self.send(io);
         }
         self.waiting.push(ended);
@@ -367,7 +371,7 @@ impl FlowExport {
     /// Sends the flows that wait, in as many messages as the present MTU requires.
     fn send(&mut self, io: &mut Io) {
         let waiting = std::mem::take(&mut self.waiting);
-        let (format, room) = (self.config.format(), self.config.room());
+        let (format, room) = (self.format, self.room());
         let (mut start, mut bytes) = (0, 0);
         for (at, ended) in waiting.iter().enumerate() {
             let more = format.record_bytes(ended);
@@ -386,7 +390,7 @@ impl FlowExport {
     }
 
     fn send_flows(&mut self, io: &mut Io, flows: &[Ended]) {
-        let (format, sample) = (self.config.format(), self.config.sample);
+        let (format, sample) = (self.format, self.config.sample);
         if format.has_templates() {
             self.send_templates(io);
         }

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use tidemill_wire::schema::raw::{put_length, put_varint};
+use tidemill_wire::varint;
 
 use super::head::Head;
 use super::table::Ended;
@@ -42,23 +43,19 @@ fn numbers(Ended { flow, reason }: &Ended) -> [(u32, u64); 9] {
     ]
 }
 
-fn varint_bytes(value: u64) -> usize {
-    (70 - (value | 1).leading_zeros() as usize) / 7
-}
-
 fn body_bytes(ended: &Ended) -> usize {
     let address = if ended.flow.key.is_six() { 16 } else { 4 };
     let numbers = numbers(ended).into_iter().filter(|(_, value)| *value > 0);
     // Tags and lengths of addresses take a byte each.
-    let numbers: usize = numbers.map(|(_, value)| 1 + varint_bytes(value)).sum();
-    let vlan = ended.flow.key.vlan().map_or(0, |vlan| 1 + varint_bytes(vlan.into()));
+    let numbers: usize = numbers.map(|(_, value)| 1 + varint::len(value)).sum();
+    let vlan = ended.flow.key.vlan().map_or(0, |vlan| 1 + varint::len(vlan.into()));
     2 * (2 + address) + numbers + vlan
 }
 
 /// Bytes of the record of a flow.
 pub(super) fn record_bytes(ended: &Ended) -> usize {
     let body = body_bytes(ended);
-    1 + varint_bytes(body as u64) + body
+    1 + varint::len(body as u64) + body
 }
 
 /// A message of flows, of which one packet in `sample` was counted.

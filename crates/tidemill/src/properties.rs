@@ -175,16 +175,7 @@ impl Properties {
         }
         let observer = &mut GlobalObserver(observer);
         self.node.enqueue(Event::Rows { rows: std::mem::take(&mut self.rows) });
-        while self.node.begin(moment.now_ns, moment.wall_ns, observer) {
-            let progress = derive_all(&mut self.node, observer);
-            if self.node.is_interrupted() {
-                return; // the tables are incomplete
-            }
-            match progress {
-                Progress::Exceeded => self.node.abandon(),
-                Progress::Done | Progress::More => drop(self.node.finish(observer)),
-            }
-            let crossings = self.node.take_crossings();
+        while let Some(crossings) = next_turn(&mut self.node, moment, observer) {
             self.report(&crossings, moment, observer);
         }
     }
@@ -247,8 +238,29 @@ impl Properties {
     }
 }
 
+/// Runs the next turn of a node that nothing else drives, and returns its crossing tuples; `None`
+/// if no event waits, or the turn was interrupted: then the tables are incomplete.
+pub(crate) fn next_turn(
+    node: &mut Node,
+    moment: Moment,
+    observer: &mut dyn Observer,
+) -> Option<TupleBuf<Crossing>> {
+    if !node.begin(moment.now_ns, moment.wall_ns, observer) {
+        return None;
+    }
+    let progress = derive_all(node, observer);
+    if node.is_interrupted() {
+        return None;
+    }
+    match progress {
+        Progress::Exceeded => node.abandon(),
+        Progress::Done | Progress::More => drop(node.finish(observer)),
+    }
+    Some(node.take_crossings())
+}
+
 /// Derives, commits and refines the views of a turn that has begun.
-pub(crate) fn derive_all(node: &mut Node, observer: &mut dyn Observer) -> Progress {
+fn derive_all(node: &mut Node, observer: &mut dyn Observer) -> Progress {
     loop {
         match node.derive(DERIVE_BATCH, observer) {
             Progress::More if node.is_interrupted() => return Progress::More,

@@ -18,14 +18,13 @@ use tidemill_overlog::parse::parse_all;
 use tidemill_overlog::pre::Disk;
 use tidemill_overlog::sequential::{ADDRESS, Sequential, compile_sequential};
 use tidemill_relation::plan::RelationId;
-use tidemill_relation::view::Progress;
 use tidemill_relation::{OwnedValue, SeqBuilder, Value};
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::keyed::Secret;
 
 use super::plain::plain;
 use crate::program::LoadOptions;
-use crate::properties::derive_all;
+use crate::properties::{Moment, next_turn};
 
 /// A model that is defined by rules.
 #[derive(Debug)]
@@ -227,12 +226,9 @@ impl<'m> Asking<'m> {
         use tidemill_overlog::node::CrossingKind::Delete;
         events.into_iter().for_each(|event| self.node.enqueue(event));
         let mut rows = Vec::new();
-        while self.node.begin(0, 0, &mut self.failures) {
-            match derive_all(&mut self.node, &mut self.failures) {
-                Progress::Exceeded => self.node.abandon(),
-                Progress::Done | Progress::More => drop(self.node.finish(&mut self.failures)),
-            }
-            for (crossing, columns) in self.node.take_crossings().iter() {
+        let moment = Moment { now_ns: 0, wall_ns: 0 };
+        while let Some(crossings) = next_turn(&mut self.node, moment, &mut self.failures) {
+            for (crossing, columns) in crossings.iter() {
                 if crossing.kind != Delete {
                     rows.push((crossing.relation, columns.iter().collect()));
                 }

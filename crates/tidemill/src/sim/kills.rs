@@ -1,10 +1,10 @@
 //! Faults of components and apps at random times.
 
-use tidemill_event::{Loop, Time};
+use tidemill_event::Loop;
 use tidemill_overlog::fleet::NodeId;
 use tidemill_stdx::rng::Rng;
 
-use super::life::span;
+use super::random_times;
 use crate::machine::Machine;
 use crate::machine::life::{kill, mortals};
 
@@ -14,27 +14,19 @@ const STREAM: u64 = 0x6b69_6c6c_0000;
 /// Makes a component or an app of each node fail, again and again after exponentially distributed
 /// times of this mean. The entry component is spared: its fault ends the node.
 ///
-/// Ends at `end_ns`, if given.
+/// Ends at `until_ns`, if given.
 pub(super) fn kills(
     machine: &Machine,
     events: &mut Loop<Machine>,
     (mean_ns, seed): (u64, u64),
     until_ns: Option<u64>,
 ) {
-    let until = Time(until_ns.unwrap_or(u64::MAX));
-    let streams = Rng::new(seed).fork(STREAM);
+    let (streams, mean) = (Rng::new(seed).fork(STREAM), mean_ns as f64);
     for node in machine.fleet.ids().filter(|node| machine.share.has(*node)) {
-        let mut random = streams.fork(node.0.into());
-        let mean = mean_ns as f64;
-        let first = events.now() + span(random.exponential(mean));
-        events.alarm(first, move |machine: &mut Machine, events: &mut Loop<Machine>, alarm| {
-            if events.now() >= until {
-                events.cancel(alarm);
-                return;
-            }
-            kill_one(machine, events, node, &mut random);
-            let next: Time = events.now() + span(random.exponential(mean));
-            events.rearm(alarm, next);
+        let random = streams.fork(node.0.into());
+        random_times::repeat(events, (random, mean), until_ns, move |machine, events, random| {
+            kill_one(machine, events, node, random);
+            mean
         });
     }
 }

@@ -1,12 +1,10 @@
 //! Crashes and restarts nodes of a simulation.
 
-use std::time::Duration;
-
-use tidemill_event::{Loop, Time};
+use tidemill_event::Loop;
 use tidemill_overlog::fleet::{self, NodeId};
 use tidemill_stdx::rng::Rng;
 
-use super::roll;
+use super::{random_times, roll};
 use crate::error::Error;
 use crate::lines::{LineKind, Writer};
 use crate::machine::{Machine, life, nodes};
@@ -90,25 +88,18 @@ fn elsewhere(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, alive
 /// Makes all nodes but the first live for exponentially distributed times of this mean, and stay
 /// down for a tenth of it on average.
 ///
-/// Ends at `end_ns`, if given.
+/// Ends at `until_ns`, if given.
 pub(super) fn churn(
     machine: &Machine,
     events: &mut Loop<Machine>,
     (mean_ns, seed): (u64, u64),
     until_ns: Option<u64>,
 ) {
-    let until = Time(until_ns.unwrap_or(u64::MAX));
-    let streams = Rng::new(seed).fork(STREAM);
+    let (streams, mean) = (Rng::new(seed).fork(STREAM), mean_ns as f64);
     for NodeId(node) in machine.fleet.ids().skip(1) {
-        let mut random = streams.fork(node.into());
-        let mean = mean_ns as f64;
-        let first = events.now() + span(random.exponential(mean));
-        events.alarm(first, move |machine: &mut Machine, events: &mut Loop<Machine>, alarm| {
-            if events.now() >= until {
-                events.cancel(alarm);
-                return;
-            }
-            let mean = if machine.is_alive(NodeId(node)) {
+        let random = streams.fork(node.into());
+        random_times::repeat(events, (random, mean), until_ns, move |machine, events, _| {
+            if machine.is_alive(NodeId(node)) {
                 crash(machine, events, node);
                 note_churned(machine, events, node, true);
                 mean / 10.0
@@ -116,9 +107,7 @@ pub(super) fn churn(
                 restart(machine, events, node);
                 note_churned(machine, events, node, false);
                 mean
-            };
-            let next: Time = events.now() + span(random.exponential(mean));
-            events.rearm(alarm, next);
+            }
         });
     }
 }
@@ -137,10 +126,4 @@ pub(super) fn note_life(machine: &mut Machine, events: &Loop<Machine>, node: u32
     if let Some(sim) = &mut machine.sim {
         sim.lives.push((events.now().0, node, is_alive));
     }
-}
-
-/// At least a nanosecond, so that time advances.
-pub(super) fn span(ns: f64) -> Duration {
-    // The cast saturates.
-    Duration::from_nanos((ns as u64).max(1))
 }

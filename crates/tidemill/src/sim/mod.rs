@@ -13,6 +13,7 @@
 //!                                [alone]  why there is one machine only
 //!                                [life]   crash, restart, churn
 //!                                [kills]  faults of components and apps
+//!                                [random_times] when both happen
 //!                                [roll]   the table `sim::node`
 //!                                [devices] replacements of system devices
 //!                                [common] what all machines have alike
@@ -45,6 +46,7 @@ mod kills;
 mod life;
 mod messages;
 mod options;
+mod random_times;
 mod recording;
 mod roll;
 mod settle;

@@ -38,5 +38,6 @@ mod stratify;
 pub mod traces;
 mod translate;
 
+pub use check::system::is_predeclared;
 pub use compile::compile;
 pub use options::{ForeignTable, Given, Options};

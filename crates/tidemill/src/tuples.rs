@@ -3,6 +3,7 @@
 use std::fmt;
 
 use tidemill_diag::nearest;
+use tidemill_overlog::is_predeclared;
 use tidemill_overlog::node::{Identity, node_id};
 use tidemill_relation::expr::{Expr, Param};
 use tidemill_relation::plan::{Plan, RelationId};
@@ -98,12 +99,6 @@ pub fn writable_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuite
     let relation = relation_of(plan, pattern)?;
     let name = &plan.relation(relation).name;
     if is_of_the_system(name) { Err(Unsuited::System { name: name.clone() }) } else { Ok(relation) }
-}
-
-fn is_predeclared(relation: &str) -> bool {
-    is_of_the_system(relation)
-        || relation.starts_with("flow::")
-        || relation.starts_with("program::")
 }
 
 fn is_of_the_system(relation: &str) -> bool {

@@ -125,6 +125,11 @@ pub(crate) fn canonical(name: &str) -> &str {
     }
 }
 
+/// Whether a table of this name exists without a declaration.
+pub fn is_predeclared(name: &str) -> bool {
+    find(name).is_some()
+}
+
 /// The system table of this name.
 pub(crate) fn find(name: &str) -> Option<&'static SystemTable> {
     let name = canonical(name);

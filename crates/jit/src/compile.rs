@@ -9,11 +9,12 @@ use std::time::Instant;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
-use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::print_errors::pretty_verifier_error;
 use cranelift_codegen::{CodegenError, CompiledCode, Context, FinalizedRelocTarget};
 
+use crate::constants;
 use crate::error::Error;
+use crate::options::Machine;
 use crate::symbol::{FuncId, Target};
 
 /// A function that is written and not compiled.
@@ -62,15 +63,15 @@ pub struct Compiled {
 
 /// Compiles functions of one module, one after the other.
 pub struct Compiler {
-    isa: OwnedTargetIsa,
+    machine: Machine,
     listing: bool,
     /// Kept for its memory.
     context: Context,
 }
 
 impl Compiler {
-    pub(crate) fn new(isa: OwnedTargetIsa, listing: bool) -> Compiler {
-        Compiler { isa, listing, context: Context::new() }
+    pub(crate) fn new(machine: Machine, listing: bool) -> Compiler {
+        Compiler { machine, listing, context: Context::new() }
     }
 
     /// Compiles a function.
@@ -83,9 +84,7 @@ impl Compiler {
         self.context.clear();
         self.context.func = draft.function;
         self.context.set_disasm(self.listing);
-        let result = self.context.compile(&*self.isa, &mut ControlPlane::default());
-        if let Err(error) = result {
-            let error = error.inner;
+        if let Err(error) = self.generate() {
             return Err(explain(&draft.name, &self.context.func, error));
         }
         let code = self.context.take_compiled_code().ok_or_else(|| Error::Unsupported {
@@ -95,6 +94,16 @@ impl Compiler {
         let mut compiled = self.collect(draft.id, &draft.name, code)?;
         compiled.compile_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(compiled)
+    }
+
+    fn generate(&mut self) -> Result<(), CodegenError> {
+        let plane = &mut ControlPlane::default();
+        if let Some(optimiser) = &self.machine.optimiser {
+            self.context.optimize(&**optimiser, plane)?;
+            constants::localise(&mut self.context.func);
+        }
+        let generated = self.context.compile(&*self.machine.generator, plane);
+        generated.map(drop).map_err(|error| error.inner)
     }
 
     fn collect(&self, id: FuncId, name: &str, code: CompiledCode) -> Result<Compiled, Error> {

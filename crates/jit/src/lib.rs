@@ -54,6 +54,7 @@ mod body;
 pub mod build;
 mod code;
 mod compile;
+mod constants;
 mod enter;
 mod error;
 mod library;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use cranelift_codegen::ir::{Function, Signature, UserFuncName};
-use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use tidemill_stdx::id::{IdMap, IdVec};
 
@@ -13,14 +12,14 @@ use crate::code::Code;
 use crate::compile::{Compiled, Compiler, Draft};
 use crate::error::Error;
 use crate::link::{Object, link};
-use crate::options::{Options, target};
+use crate::options::{Machine, Options};
 use crate::symbol::{DataId, Declared, FuncId, Symbols, Target};
 
 /// Functions and data that are compiled, and later mapped and freed, together.
 pub struct Module {
     pub(crate) options: Options,
     pub(crate) object: Object,
-    isa: OwnedTargetIsa,
+    machine: Machine,
     compiler: Compiler,
     /// Kept for its memory.
     scratch: FunctionBuilderContext,
@@ -32,17 +31,17 @@ impl Module {
     /// # Errors
     /// No code can be made for this machine.
     pub fn new(options: Options) -> Result<Module, Error> {
-        let isa = target(&options)?;
-        let config = isa.frontend_config();
+        let machine = Machine::new(&options)?;
+        let config = machine.generator.frontend_config();
         Ok(Module {
             object: Object {
                 symbols: Symbols { functions: IdVec::new(), data: IdVec::new(), config },
                 blobs: IdVec::new(),
                 compiled: IdMap::new(),
             },
-            compiler: Compiler::new(isa.clone(), options.listing),
+            compiler: Compiler::new(machine.clone(), options.listing),
             scratch: FunctionBuilderContext::new(),
-            isa,
+            machine,
             options,
         })
     }
@@ -127,7 +126,7 @@ impl Module {
 
     /// Another compiler for functions of this module.
     pub fn compiler(&self) -> Compiler {
-        Compiler::new(self.isa.clone(), self.options.listing)
+        Compiler::new(self.machine.clone(), self.options.listing)
     }
 
     /// Adds a function that was compiled elsewhere, from a draft of this module.

@@ -49,12 +49,26 @@ impl Options {
     }
 }
 
-/// The machine we run on, with the settings that all our code shares.
-pub(crate) fn target(options: &Options) -> Result<OwnedTargetIsa, Error> {
-    let optimise = match options.optimise {
-        Level::None => "none",
-        Level::Speed => "speed",
-    };
+/// The machine we run on. It optimises, if it does, apart from the rest, so that there is a
+/// function to change in between.
+#[derive(Clone)]
+pub(crate) struct Machine {
+    pub optimiser: Option<OwnedTargetIsa>,
+    pub generator: OwnedTargetIsa,
+}
+
+impl Machine {
+    pub(crate) fn new(options: &Options) -> Result<Machine, Error> {
+        let optimiser = match options.optimise {
+            Level::None => None,
+            Level::Speed => Some(isa(options, "speed")?),
+        };
+        Ok(Machine { optimiser, generator: isa(options, "none")? })
+    }
+}
+
+/// The instruction set, with the settings that all our code shares.
+fn isa(options: &Options, optimise: &str) -> Result<OwnedTargetIsa, Error> {
     let switch = |on: bool| if on { "true" } else { "false" };
     let mut flags = settings::builder();
     for (name, value) in [

@@ -14,7 +14,7 @@
 use tidemill_proc::layout::FRAME_HEADER;
 use tidemill_stdx::id::{Id, IdMap, IdSet, IdVec};
 
-use crate::compile::constant::constants;
+use crate::ir::constant::constants;
 use crate::ir::liveness::Liveness;
 use crate::ir::suspending::Suspending;
 use crate::ir::{

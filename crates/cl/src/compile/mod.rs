@@ -37,7 +37,6 @@ mod call;
 mod channel;
 mod collection;
 mod component;
-mod constant;
 pub(crate) mod describe;
 mod facts;
 pub(crate) mod frame;

@@ -31,6 +31,7 @@ use tidemill_stdx::id_type;
 
 use crate::ir::protocol::Protocol;
 
+pub mod constant;
 pub mod form;
 pub mod graph;
 pub mod instruction;

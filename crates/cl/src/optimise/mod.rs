@@ -7,6 +7,7 @@
 //! * `rotate`: loops test at their end.
 //! * `hoist`: what loops find in memory again and again is loaded once before them.
 //! * `reuse`: what has been computed, checked or loaded is not again.
+//! * `counters`: counting by 1 is not checked.
 //! * `ranges`: arithmetic whose results fit is not checked.
 //! * `version`: places in arrays that can be tested before a loop are not in it.
 //! * `unroll`: short rounds of loops are taken several at a time.
@@ -17,6 +18,7 @@ use crate::ir::memory::Effects;
 use crate::ir::suspending::Suspending;
 use crate::ir::{Block, Function, Program, Terminator};
 
+mod counters;
 mod hoist;
 mod inline;
 mod preheader;
@@ -37,6 +39,7 @@ pub fn optimise(program: &Program) -> Program {
         rotate::run(function);
         hoist::run(function, &effects, &suspending);
         reuse::run(function, &effects, &suspending);
+        counters::run(function);
         let tested = ranges::run(function);
         if version::run(function, &tested) {
             ranges::run(function);

@@ -6,7 +6,7 @@ use tidemill_stdx::id::{IdMap, IdSet};
 use crate::ir::{Constant, Function, Instruction, Parameter, Register};
 
 /// Registers that are assigned one constant, be it in several places.
-pub(super) fn constants(function: &Function) -> IdMap<Register, Constant> {
+pub fn constants(function: &Function) -> IdMap<Register, Constant> {
     let mut constants = IdMap::new();
     let mut others = IdSet::<Register>::default();
     for parameter in &function.parameters {

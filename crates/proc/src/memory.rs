@@ -47,9 +47,11 @@ pub struct Memory {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct OutOfMemory;
 
-/// Bytes of the first chunks, and how many of those there are.
-const CHUNK: usize = 1 << 20;
-const SMALL_CHUNKS: usize = 2;
+/// Bytes of the first chunk; the next are twice the one before each.
+/// Small ones are memory that the process has used before, as to compile the program.
+const FIRST_CHUNK: usize = 64 << 10;
+/// How many chunks grow.
+const GROWING_CHUNKS: usize = 5;
 /// Bytes of later chunks, which lie on huge pages.
 const LARGE_CHUNK: usize = 4 << 20;
 /// Bytes in front of the first block of a chunk: a handle may name a place so far before a block.
@@ -168,7 +170,8 @@ impl Memory {
             self.left -= size;
             self.put(rest, size);
         }
-        let size = if self.chunks < SMALL_CHUNKS { CHUNK } else { LARGE_CHUNK };
+        let is_growing = self.chunks < GROWING_CHUNKS;
+        let size = if is_growing { FIRST_CHUNK << self.chunks } else { LARGE_CHUNK };
         let chunk = pages::take(size).ok_or(OutOfMemory)?;
         self.ranges.insert(chunk.addr(), (chunk, size));
         // SAFETY: the chunk is larger.
@@ -396,7 +399,13 @@ mod tests {
     fn chunks_and_blocks_of_all_sizes_are_zero_and_go_back() {
         let mut memory = Memory::new(u64::MAX);
         let small: Vec<*mut u8> = (0..30_000).map(|_| memory.take(1000).unwrap()).collect();
-        for size in [3000, CHUNK, pages::HUGE_MIN - 16, pages::HUGE_MIN, pages::HUGE_MIN * 2 + 48] {
+        for size in [
+            3000,
+            FIRST_CHUNK << 4,
+            pages::HUGE_MIN - 16,
+            pages::HUGE_MIN,
+            pages::HUGE_MIN * 2 + 48,
+        ] {
             let block = memory.take(size).unwrap();
             // SAFETY: the block has this many bytes.
             let bytes = unsafe { std::slice::from_raw_parts_mut(block, size) };

@@ -3,16 +3,11 @@
 use tidemill_diag::{Span, meant};
 
 use super::ast::{Constant, Expr, ExprKind, Word};
-use super::functions::{ANY_NUMBER, BUILT_IN};
+use super::functions::{ANY_NUMBER, BUILT_IN, BuiltIn};
 use super::lower::Lower;
 use super::names::{Base, Meaning, Operand, Type};
 use crate::app::Direction;
 use crate::kernel::{Expr as Computed, Operator, Value, Width};
-
-/// The functions of the language.
-const FUNCTIONS_HELP: &str = "there are byte(offset), hash(x, ...), min(a, b), max(a, b), \
-    from(input), linked(output), bit(condition), share(number), high(address), low(address) and \
-    ipv6(high, low)";
 
 /// A hash before its first word.
 const HASH_START: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -134,12 +129,12 @@ impl Lower<'_> {
         if let Some(function) = self.function(text) {
             return self.inline(name, function, arguments);
         }
-        let Some((_, takes)) = BUILT_IN.iter().find(|(known, _)| *known == text) else {
+        let Some(BuiltIn { takes, .. }) = BuiltIn::named(text) else {
             let message = format!("there is no function `{text}`");
             let functions = &self.definition.functions;
             let names = functions.iter().map(|function| function.name.text.as_str());
-            let names = names.chain(BUILT_IN.iter().map(|(known, _)| *known));
-            let help = meant(text, names, || FUNCTIONS_HELP.to_owned());
+            let names = names.chain(BUILT_IN.iter().map(|function| function.name));
+            let help = meant(text, names, BuiltIn::all);
             self.error("unknown-name", name.span, message, &help);
             return self.error_operand();
         };

@@ -15,27 +15,55 @@ const DEPTH_MAX: usize = 32;
 /// The number of arguments of a function that takes one at least.
 pub(super) const ANY_NUMBER: usize = usize::MAX;
 
-/// Functions of the language, and how many arguments they take.
-pub(super) const BUILT_IN: [(&str, usize); 11] = [
-    ("byte", 1),
-    ("high", 1),
-    ("low", 1),
-    ("ipv6", 2),
-    ("min", 2),
-    ("max", 2),
-    ("from", 1),
-    ("linked", 1),
-    ("bit", 1),
-    ("share", 1),
-    ("hash", ANY_NUMBER),
+/// A function of the language.
+pub(super) struct BuiltIn {
+    pub(super) name: &'static str,
+    /// The names of its arguments, as in help.
+    arguments: &'static str,
+    /// How many it takes.
+    pub(super) takes: usize,
+}
+
+/// Functions of the language.
+pub(super) const BUILT_IN: [BuiltIn; 11] = [
+    BuiltIn::new("byte", "offset", 1),
+    BuiltIn::new("hash", "x, ...", ANY_NUMBER),
+    BuiltIn::new("min", "a, b", 2),
+    BuiltIn::new("max", "a, b", 2),
+    BuiltIn::new("from", "input", 1),
+    BuiltIn::new("linked", "output", 1),
+    BuiltIn::new("bit", "condition", 1),
+    BuiltIn::new("share", "number", 1),
+    BuiltIn::new("high", "address", 1),
+    BuiltIn::new("low", "address", 1),
+    BuiltIn::new("ipv6", "high, low", 2),
 ];
+
+impl BuiltIn {
+    const fn new(name: &'static str, arguments: &'static str, takes: usize) -> BuiltIn {
+        BuiltIn { name, arguments, takes }
+    }
+
+    /// The function of this name.
+    pub(super) fn named(name: &str) -> Option<&'static BuiltIn> {
+        BUILT_IN.iter().find(|function| function.name == name)
+    }
+
+    /// What there is, as help.
+    pub(super) fn all() -> String {
+        let form = |it: &BuiltIn| format!("{}({})", it.name, it.arguments);
+        let [most @ .., last] = &BUILT_IN;
+        let most: Vec<String> = most.iter().map(form).collect();
+        format!("there are {} and {}", most.join(", "), form(last))
+    }
+}
 
 impl Lower<'_> {
     /// Reports names that functions cannot have.
     pub(super) fn declare_functions(&mut self) {
         let functions = &self.definition.functions;
         for (at, FunctionDef { name, .. }) in functions.iter().enumerate() {
-            let is_built_in = BUILT_IN.iter().any(|(known, _)| *known == name.text);
+            let is_built_in = BuiltIn::named(&name.text).is_some();
             let before = functions[..at].iter().any(|other| other.name.text == name.text);
             if is_built_in || before {
                 let message = format!("there is another function `{}`", name.text);

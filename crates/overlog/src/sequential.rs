@@ -82,9 +82,7 @@ pub fn compile_sequential(
     if !has_errors(&found) && !statements.iter().any(is_step) {
         found.push(Diagnostic::error("model", span, "the model has no `step`").help(HELP));
     }
-    if has_errors(&found) {
-        return (None, found);
-    }
+    // What has no error yet may have errors of its own.
     let (files, macro_uses) = (program.files.clone(), program.macro_uses.clone());
     let program = Program { files, statements, macro_uses };
     let (compiled, more) = compile(&program, sources, &Options::default());
@@ -278,5 +276,13 @@ mod tests {
             assert!(model.is_none(), "{text}");
             assert_eq!(found, [expected], "{text}");
         }
+        let (model, found) = compiled("initial(1, 2). step(S, O, A, R, Z). step(S).");
+        assert!(model.is_none());
+        let all = [
+            "model: `initial` has one column",
+            "model: `step` has five columns",
+            "unbound-variable: `Z` has no value",
+        ];
+        assert_eq!(found, all);
     }
 }

@@ -1,15 +1,18 @@
 //! The inbox of a node, as borders fill it: input from other engines stays on their side while many
-//! events of the node wait.
+//! events of the node wait, or, at a worker without the node, while many wait for its worker.
+
+use std::convert::Infallible;
 
 use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet;
 use tidemill_packet::drive;
 use tidemill_packet::packet::Packet;
-use tidemill_relation::SeqBuilder;
 use tidemill_relation::plan::RelationId;
+use tidemill_relation::{Seq, SeqBuilder, Value};
 use tidemill_stdx::marks;
 
 use super::batches::Batch;
+use super::instances::Receiver;
 use super::latency::Latency;
 use crate::machine::Machine;
 
@@ -23,7 +26,10 @@ impl Machine {
 
     /// Whether too many events of the node wait for borders to take input.
     pub(super) fn is_inbox_full(&self) -> bool {
-        self.waiting_events() >= EVENTS_MAX
+        match &self.node.borders.outbox {
+            Some(outbox) => outbox.is_full(),
+            None => self.waiting_events() >= EVENTS_MAX,
+        }
     }
 
     /// Whether input that was held back is taken now.
@@ -35,6 +41,14 @@ impl Machine {
     pub(crate) fn may_take_packets(&self) -> bool {
         self.node.borders.hold_packets() && self.has_inbox_room()
     }
+}
+
+/// The way of an event to the rules.
+pub(super) struct Way<'b> {
+    /// The border by which it comes.
+    pub(super) receiver: Receiver,
+    pub(super) relation: RelationId,
+    pub(super) latency: &'b Latency,
 }
 
 /// Puts a tuple into the inbox of the node: `fill` appends its columns, and gets the address of the
@@ -55,6 +69,38 @@ pub(super) fn put<E>(
     }
     marks::arrive("rules/inbox");
     Ok(is_in)
+}
+
+/// [Puts](put) a tuple that packets have become into the inbox of the node, or, at a worker without
+/// the node, into the outbox.
+///
+/// # Errors
+/// Those of `fill`; then nothing is put there.
+pub(super) fn put_or_post<E>(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    Way { receiver, relation, latency }: Way<'_>,
+    fill: impl FnOnce(&str, &mut SeqBuilder) -> Result<(), E>,
+) -> Result<bool, E> {
+    match &mut machine.node.borders.outbox {
+        Some(outbox) => outbox.put(receiver, fill).map(|()| true),
+        None => put(machine, events, (relation, latency), fill),
+    }
+}
+
+/// Puts a row of another worker's outbox into the inbox of the node. If that has no room, the node
+/// counts it.
+pub(super) fn put_posted(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    to: (RelationId, &Latency),
+    row: Seq<'_>,
+) {
+    let Ok(_) = put(machine, events, to, |address, columns| {
+        columns.push(Value::Str(address));
+        row.iter().skip(1).for_each(|column| columns.push(column));
+        Ok::<(), Infallible>(())
+    });
 }
 
 impl Machine {

@@ -1,5 +1,5 @@
 //! Further workers of a run: threads that run a share of the nodes of rules each, or an instance of
-//! the packet graph each.
+//! the packet graph each. Rules beside a graph are at the first worker (`borders/instances`).
 //!
 //! ```text
 //! first worker                       another
@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use tidemill_event::{Loop, Os, Outcome, Owner, Remote};
+use tidemill_event::{Loop, Os, Outcome, Owner, Remote, SharedTime};
 use tidemill_overlog::node::Program as Rules;
 use tidemill_packet::engine::CaptureTime;
 use tidemill_packet::fanout::Fanout;
@@ -28,6 +28,8 @@ use super::captures::{Captures, in_time_of};
 use super::counters::show_counters;
 use super::options::{Listen, NodeOptions, PacketOptions};
 use super::report::{PacketsEnded, Report};
+use crate::borders::instances::Instances;
+use crate::borders::{Borders, Checked};
 use crate::console::Console;
 use crate::control::Server;
 use crate::error::Error;
@@ -63,7 +65,7 @@ pub(super) enum Work {
     /// The nodes of rules.
     Nodes(Arc<Rules>),
     /// The flows of a packet graph.
-    Flows(Flows),
+    Flows(Box<Flows>),
 }
 
 /// The flows of a packet graph, of which each instance has a part.
@@ -75,6 +77,11 @@ pub(super) struct Flows {
     pub(super) parts: Vec<Fanout>,
     /// The captures, if time is theirs.
     pub(super) captures: Option<Captures>,
+    /// The clock that all workers share: then rules at the first one see the packets of all in
+    /// their time.
+    pub(super) time: Option<SharedTime>,
+    /// What packets become at the first worker.
+    pub(super) borders: Checked,
 }
 
 /// The input of all workers.
@@ -151,6 +158,11 @@ impl Workers {
         let others = workers.0.iter().map(|worker| worker.remote.clone()).collect();
         machine.crew = (count > 1).then(|| Crew::new(others));
         Ok(workers)
+    }
+
+    /// Whether there are others.
+    pub(super) fn are_some(&self) -> bool {
+        !self.0.is_empty()
     }
 
     /// The names of all nodes, given those of the first worker.
@@ -324,7 +336,13 @@ impl Flows {
         seed: (u64, Option<&Arc<AtomicBool>>),
     ) -> Result<Workers, Error> {
         let count = self.parts.len() as u32;
-        Workers::open(machine, events, (&Work::Flows(self.clone()), options), seed, count)
+        Workers::open(machine, events, (&Work::Flows(Box::new(self.clone())), options), seed, count)
+    }
+
+    /// Prepares the first worker for the instances of the others.
+    pub(super) fn join(&self, machine: &mut Machine) {
+        let instances = Instances::new(self.parts[0].clone(), &machine.registry);
+        machine.node.borders.instances = Some(instances);
     }
 
     /// Starts the instance of a worker.
@@ -349,11 +367,12 @@ fn open(
     (console, first): (Console, Remote<Machine>),
 ) -> Result<Open, Error> {
     let host = Os::new().map_err(no_worker)?;
-    let captures = match &common.work {
-        Work::Flows(flows) => flows.captures,
-        Work::Nodes(_) => None,
+    let (captures, time) = match &common.work {
+        Work::Flows(flows) => (flows.captures, flows.time.clone()),
+        Work::Nodes(_) => (None, None),
     };
-    let mut events = Loop::new(Box::new(in_time_of(captures, host)));
+    let time = time.map(|time| (time, share.me));
+    let mut events = Loop::new(Box::new(in_time_of(captures, time, host)));
     let remote = events.remote().map_err(no_worker)?;
     let journal = SharedJournal::new(Journal::new(console));
     let engine = components::idle(events.host())?;
@@ -369,7 +388,11 @@ fn open(
         Work::Nodes(rules) => {
             nodes::open(&mut machine, &mut events, rules.clone(), &common.options, seed)?
         }
-        Work::Flows(_) => nodes::Opened::default(),
+        Work::Flows(flows) => {
+            let borders = Borders::of_instance(&flows.borders, share.me, &common.registry);
+            machine.node.borders = borders;
+            nodes::Opened::default()
+        }
     };
     Ok((machine, events, opened, remote))
 }

@@ -461,3 +461,123 @@ fn tables_of_kernels_are_for_one_worker() {
     assert_eq!(ran.notes, note);
     assert_eq!(ran.lines.len(), 1, "{:?}", ran.lines);
 }
+
+/// Counts the packets of its flow, sends each on, and prints the count when it ends. `PUT` is done
+/// with each packet.
+const METER: &str = "
+    COMPONENT Meter REQUIRES PacketsREQUIRED;
+      VARIABLE packet: TEXT; isSent: BOOLEAN; source, packets: INTEGER;
+    BEGIN
+      packets := 0;
+      Packets!Open(\"link\"); Packets?Opened
+    ACTIVITY {EXCLUSIVE}
+      Packets!Receive;
+      WHILE ~(Packets?FINISH) DO
+        Packets?Packet(packet);
+        source := INTEGER(packet[29]);
+        INC(packets);
+        Packets!Send(packet); Packets?Sent(isSent);
+        PUT
+        Packets!Receive
+      END
+    FINALLY
+      WRITE(source); WRITE(\" sent \"); WRITE(packets); WRITELINE
+    END Meter;";
+
+fn meter(required: &str, put: &str) -> String {
+    METER.replace("REQUIRED", required).replace("PUT", put)
+}
+
+/// A graph with a component for each flow of a capture.
+fn metered(capture: &Scratch) -> String {
+    format!(
+        "src :: PcapReader {{ file: {:?} }}
+         flows :: Script {{ component: \"Meter\", per: \"ip.src\" }}
+         out :: Sink
+         src -> flows.link
+         flows.link -> out",
+        capture.0
+    )
+}
+
+/// Runs a program with a number of workers; returns the sorted lines of its output, its notes and
+/// its report.
+fn output(texts: &[(&str, &str)], workers: u32) -> (Vec<String>, String, Report) {
+    let program = Program::of_texts(texts, &LoadOptions::default());
+    let found: String = program.diagnostics.iter().map(|one| program.sources.render(one)).collect();
+    assert!(!program.has_errors(), "{found}");
+    let mut options = RunOptions::default();
+    options.nodes.workers = workers;
+    options.nodes.listen = Listen::Address("localhost:0".to_owned());
+    options.components.workers = Some(workers);
+    let (console, data, notes) = taped();
+    let report = program.run(options, console).expect("it runs");
+    let mut lines: Vec<String> = data.text().lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    (lines, notes.text(), report)
+}
+
+#[test]
+fn components_of_flows_run_at_each_worker() {
+    let capture = capture("components");
+    let (graph, meter) = (metered(&capture), meter("", ""));
+    let texts = [("a.flow", graph.as_str()), ("a.com", meter.as_str())];
+    let [one, several] = [1, 3].map(|workers| output(&texts, workers));
+    assert_eq!(one.0.len(), usize::from(FLOWS));
+    assert_eq!(one.0, several.0);
+    assert_eq!((one.1.as_str(), several.1.as_str()), ("", ""));
+    let packets = |report: &Report| report.packets.clone().expect("a graph");
+    let (one, several) = (packets(&one.2), packets(&several.2));
+    assert_eq!(one.apps, several.apps);
+    assert_eq!(one.links[1].1.rx_packets, u64::from(FLOWS) * u64::from(ROUNDS));
+    assert_eq!(one.links[1].1.rx_packets, several.links[1].1.rx_packets);
+}
+
+/// What components of flows put comes to the rules, in the order of each flow.
+#[test]
+fn components_of_flows_reach_the_rules() {
+    let capture = capture("puts");
+    let interface = "INTERFACE RulesOfFlows;
+        { IN seen(source, packets: INTEGER) OUT Taken }
+        END RulesOfFlows;";
+    let put = "RulesOfFlows!seen(source, packets); RulesOfFlows?Taken;";
+    let (graph, meter) = (metered(&capture), meter(", RulesOfFlows", put));
+    let meter = format!("{interface}\n{meter}");
+    let rules = "r1 got(@N, Source, Packets) :- seen(@N, Source, Packets). watchmod(got, \"c\").";
+    let texts = [("a.flow", graph.as_str()), ("a.com", meter.as_str()), ("a.olg", rules)];
+    let [one, several] = [1, 3].map(|workers| run_files(&texts, workers, Clock::Own));
+    assert_eq!(several.notes, "");
+    assert_eq!(one.lines.len(), usize::from(FLOWS) * usize::from(ROUNDS));
+    assert_eq!(one.flows(), several.flows());
+    assert_eq!(counts(&one, "RulesOfFlows"), counts(&several, "RulesOfFlows"));
+}
+
+/// What one worker has to do for all is noted.
+#[test]
+fn components_that_share_something_are_at_one_worker() {
+    let capture = capture("shared");
+    let (graph, meter) = (metered(&capture), meter(", FileSystem", ""));
+    let texts = [("a.flow", graph.as_str()), ("a.com", meter.as_str())];
+    let (lines, notes, _) = output(&texts, 3);
+    assert_eq!(lines.len(), usize::from(FLOWS));
+    let note = "tidemill: the graph has one instance: component Meter uses FileSystem, which one \
+                worker has\n";
+    assert_eq!(notes, note);
+}
+
+/// A run ends with its entry component, while the instances of the graph go on.
+#[test]
+fn the_entry_component_ends_all_workers() {
+    let graph = "src :: Generator { frames: [\"hex 00\"], packets: 1000000, rate: 1000 }
+        out :: Sink
+        src -> out";
+    let main = "COMPONENT {ENTRYPOINT} Main REQUIRES SystemTime;
+        BEGIN
+          SystemTime!Wait(300); SystemTime?Passed;
+          WRITE(\"over\"); WRITELINE
+        END Main;";
+    let (lines, notes, report) = output(&[("a.flow", graph), ("a.com", main)], 3);
+    assert_eq!((lines, notes), (vec!["over".to_owned()], String::new()));
+    assert!(report.is_well());
+    assert!(report.packets.expect("a graph").links[0].1.rx_packets > 100);
+}

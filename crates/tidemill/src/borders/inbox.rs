@@ -34,7 +34,10 @@ impl Machine {
 
     /// Whether input that was held back is taken now.
     pub(super) fn has_inbox_room(&self) -> bool {
-        self.waiting_events() <= EVENTS_MAX / 2
+        match &self.node.borders.outbox {
+            Some(outbox) => !outbox.is_full(),
+            None => self.waiting_events() <= EVENTS_MAX / 2,
+        }
     }
 
     /// Whether packets were held back, and the rules have caught up.
@@ -88,19 +91,21 @@ pub(super) fn put_or_post<E>(
     }
 }
 
-/// Puts a row of another worker's outbox into the inbox of the node. If that has no room, the node
-/// counts it.
+/// Puts a row of another worker's outbox into the inbox of the node, given its location column.
+/// Returns false if the inbox has no room, which the node counts.
 pub(super) fn put_posted(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     to: (RelationId, &Latency),
-    row: Seq<'_>,
-) {
-    let Ok(_) = put(machine, events, to, |address, columns| {
-        columns.push(Value::Str(address));
-        row.iter().skip(1).for_each(|column| columns.push(column));
+    (location, row): (usize, Seq<'_>),
+) -> bool {
+    let Ok(is_in) = put(machine, events, to, |address, columns| {
+        for (at, column) in row.iter().enumerate() {
+            columns.push(if at == location { Value::Str(address) } else { column });
+        }
         Ok::<(), Infallible>(())
     });
+    is_in
 }
 
 impl Machine {

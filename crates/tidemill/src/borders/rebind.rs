@@ -80,7 +80,13 @@ fn are_same(machine: &Machine, checked: &Checked, counterparts: &Counterparts<'_
     let are_packets = packets.checked().len() == checked.packets.len()
         && apps.all(|(old, new)| old.app == new.app && fit(old, new, counterparts));
     let mut messages = decoders.checked().zip(&checked.decoders);
+    let mut interfaces = machine.node.borders.rules.checked().zip(&checked.rules);
+    let are_puts = interfaces.all(|(old, new)| {
+        let mut puts = old.puts().zip(new.puts());
+        old.interface == new.interface && puts.all(|(old, new)| counterparts.are(old, new))
+    });
     are_packets
+        && are_puts
         && decoders.checked().len() == checked.decoders.len()
         && messages.all(|(old, new)| match (old.event(), new.event()) {
             (Some(one), Some(other)) => old.app == new.app && counterparts.are(one, other),

@@ -74,13 +74,20 @@ impl Borders {
         }
     }
 
-    /// Of another instance of a graph than the first: only what packets become, for the worker that
-    /// has the rules.
-    pub(crate) fn of_instance(checked: &Checked, instance: u32, registry: &Registry) -> Borders {
+    /// Of another instance of a graph than the first: what packets become, for the worker that has
+    /// the rules, and the components of their flows.
+    pub(crate) fn of_instance(
+        checked: &Checked,
+        instance: u32,
+        registry: &Registry,
+        secret: Secret,
+    ) -> Borders {
         let packets = checked.packets.clone();
         Borders {
             packets: Packets::new(packets, first_number(instance), registry),
             decoders: Decoders::new(&checked.decoders, registry).without_files(),
+            flows: Flows::new(&checked.flows, registry, secret),
+            rules: RulesServer::new(&checked.rules, registry),
             outbox: Some(Outbox::default()),
             ..Borders::default()
         }

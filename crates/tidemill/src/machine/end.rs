@@ -55,21 +55,23 @@ impl Machine {
         lost.iter().for_each(|problem| self.note(problem));
         report.problems.extend(lost);
         self.meters.update(&self.fleet, events.stats());
-        self.count_borders(report);
+        // The first of several workers counts when the others have ended.
+        if self.crew.is_none() {
+            self.count_borders(report);
+        }
+    }
+
+    /// Adds the counters of the borders of all workers to a report.
+    pub(crate) fn count_borders(&self, report: &mut Report) {
         let counters = self.registry.counters("border/");
         if let Some(packets) = &mut report.packets {
             for app in self.flow_apps() {
                 packets.add(app, borders::flows::of_app(app, &counters));
             }
         }
-    }
-
-    /// Puts the counters of the borders of all workers into a report.
-    pub(crate) fn count_borders(&self, report: &mut Report) {
         let of_border = |(name, count): (String, u64)| {
             name.strip_prefix("border/").map(|name| (name.to_owned(), count))
         };
-        let counters = self.registry.counters("border/");
         report.borders = counters.into_iter().filter_map(of_border).collect();
     }
 

@@ -105,6 +105,7 @@ impl Home for Machine {
         let request = borders::flows::serve(self, events, request);
         let request = request.and_then(|it| borders::rules::serve(self, events, it));
         request.into_iter().for_each(|it| offered::serve(self, events, it));
+        borders::instances::post_later(self, events);
     }
 
     fn noted(&mut self, events: &mut Loop<Machine>, from: Communication) {
@@ -164,7 +165,8 @@ impl Machine {
         if goes_on || self.has_scopes() && !self.all_are_over() {
             return;
         }
-        if !others::is_drained(self, true) {
+        // With its entry component a run ends, whatever the instances of its graph do.
+        if !self.has.entry && !others::is_drained(self, true) {
             // The first worker ends the run with the last instance of the graph.
             posts::first(self, |machine, events| {
                 if machine.node.is_over {

@@ -43,6 +43,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tidemill_cl::system::System;
 use tidemill_event::{Host, Loop, Os, Outcome, SharedTime, Sim};
 use tidemill_overlog::node::Program as Rules;
 use tidemill_packet::engine::CaptureTime;
@@ -79,7 +80,7 @@ use crate::program::Program;
 use crate::summary::Summary;
 
 use counters::show_counters;
-use workers::{Flows, Work, Workers};
+use workers::{FlowComponents, Flows, Work, Workers};
 
 /// The maximum log level of this file.
 const CEILING: Level = Level::Info;
@@ -150,9 +151,9 @@ impl Prepared {
             Divided::Flows(flows) => (Some(*flows), None),
             Divided::No(why) => (None, why),
         };
-        let time = flows.as_ref().and_then(|flows| flows.time.clone()).map(|time| (time, 0));
-        let are_counted = are_counted && has.components;
-        let mut host = host(&options, are_counted, (captures, time)).map_err(no_queue)?;
+        flows.iter().for_each(|flows| flows.share_components(&mut options.components));
+        let time = flows.as_ref().and_then(|flows| Some((flows.time.clone()?, 0)));
+        let mut host = host(&options, (are_counted, has), (captures, time)).map_err(no_queue)?;
         let captures = captures.map(|captures| captures.begin(host.now()));
         let seed = options.seed.unwrap_or_else(|| host.random());
         let (heard, bell) = io::pipe().map_err(no_queue)?;
@@ -265,7 +266,7 @@ fn refuse_shared_devices(parts: &Parts) -> Result<(), Error> {
 
 fn host(
     options: &RunOptions,
-    are_counted: bool,
+    (are_counted, has): (bool, Has),
     (captures, time): (Option<Captures>, Option<(SharedTime, u32)>),
 ) -> io::Result<Box<dyn Host>> {
     if options.clock == Clock::Virtual {
@@ -276,7 +277,7 @@ fn host(
         None => Os::new()?,
     };
     let is_of_captures = captures.is_some_and(|captures| captures.clock == Clock::Own);
-    if are_counted && !is_of_captures {
+    if are_counted && has.components && !is_of_captures {
         return Ok(Box::new(host.with_counted_slices(SLICE_STEPS)));
     }
     Ok(Box::new(in_time_of(captures, time, host)))
@@ -301,7 +302,7 @@ fn divide(
     captures: Option<Captures>,
 ) -> Result<Divided, Error> {
     let count = options.nodes.workers;
-    let is_of_one_node = !has.components && !are_several(options);
+    let is_of_one_node = !are_several(options);
     let may_divide = options.clock != Clock::Virtual && options.seed.is_none();
     let Some(graph) = parts.graph.as_ref().filter(|_| is_of_one_node && may_divide && count > 1)
     else {
@@ -315,31 +316,44 @@ fn divide(
         let kind = kind.name;
         let why =
             format!("app `{name}` cannot take a part of the flows, as a {kind} is one for all");
-        return if has.nodes {
+        return if has.nodes || has.components {
             Ok(Divided::No(Some(why)))
         } else {
             Err(Error::Options(format!("{why}: run one worker")))
         };
     }
-    if let Some(why) = parts.borders.for_one_worker() {
+    if let Some(why) = parts.borders.for_one_worker().or_else(|| for_one_instance(parts)) {
         return Ok(Divided::No(Some(why)));
     }
-    let is_in_time_of_captures = captures.is_some_and(|captures| captures.clock == Clock::Own);
+    let is_in_time = captures.is_some_and(|captures| captures.clock == Clock::Own);
+    let has_flows = !parts.borders.flows.is_empty();
+    let components = parts.components.clone().filter(|_| has_flows).map(|program| FlowComponents {
+        program,
+        choices: Choices::of_flows(&options.components, count),
+        has_entry: parts.has_entry,
+    });
     Ok(Divided::Flows(Box::new(Flows {
         graph: graph.clone(),
         options: options.packets,
         parts: Fanout::all(count, &tidemill_apps::port_blocks(graph)),
         captures,
-        time: (has.nodes && is_in_time_of_captures).then(|| SharedTime::new(count)),
+        time: (is_in_time && (has.nodes || has.components)).then(|| SharedTime::new(count)),
         borders: parts.borders.clone(),
+        components,
     })))
 }
 
 /// Says that several workers do not divide a program, if components do not use them.
 fn note_undivided(machine: &Machine, why: Option<String>) {
-    if !machine.has.components {
-        let why = why.unwrap_or_else(|| "the program has more than rules".to_owned());
-        machine.note(&format!("one worker only: {why}"));
+    match why {
+        Some(why) if machine.has.components => {
+            machine.note(&format!("the graph has one instance: {why}"));
+        }
+        None if machine.has.components => {}
+        why => {
+            let why = why.unwrap_or_else(|| "the program has more than rules".to_owned());
+            machine.note(&format!("one worker only: {why}"));
+        }
     }
 }
 
@@ -348,10 +362,41 @@ fn undivided_app<'g>(graph: &'g Graph, borders: &Checked) -> Option<&'g AppSpec>
     let is_border = |app: &AppSpec| {
         let mut to_rules = borders.packets.iter().map(|border| &border.app);
         let mut decoders = borders.decoders.iter().map(|border| &border.app);
-        to_rules.any(|name| *name == app.name) || decoders.any(|name| *name == app.name)
+        let mut flows = borders.flows.iter().map(|border| &border.app);
+        to_rules.any(|name| *name == app.name)
+            || decoders.any(|name| *name == app.name)
+            || flows.any(|name| *name == app.name)
     };
     let takes_all = |app: &AppSpec| (app.kind.pulls || app.kind.exclusive) && !app.kind.divides;
     graph.apps.iter().find(|app| takes_all(app) && !is_border(app))
+}
+
+/// Why components cannot run at several workers: those of flows at each, and others at the first.
+fn for_one_instance(parts: &Parts) -> Option<String> {
+    let program = parts.components.as_ref()?;
+    let entry = program.components.get(program.entry as usize).filter(|_| parts.has_entry);
+    let has_flows = !parts.borders.flows.is_empty();
+    let deliver = |name: &str| {
+        parts.borders.rules.iter().any(|border| border.interface == name && border.has_changes())
+    };
+    program.components.iter().find_map(|component| {
+        let is_of_entry = entry.is_some_and(|entry| {
+            let rest = component.name.strip_prefix(&entry.name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        });
+        // All others may be parts of flows.
+        let is_at_first = is_of_entry || !has_flows;
+        let required = component.required.iter();
+        let names = required.filter_map(|port| program.interfaces.get(port.interface as usize));
+        let mut names = names.map(|interface| interface.name.as_str());
+        let name = names.find(|name| match System::ALL.iter().find(|it| it.name() == *name) {
+            Some(System::Packets) => is_at_first,
+            Some(System::Time | System::Messages | System::Arguments) => false,
+            Some(_) => !is_at_first,
+            None => !is_at_first && deliver(name),
+        })?;
+        Some(format!("component {} uses {name}, which one worker has", component.name))
+    })
 }
 
 fn no_wait(error: io::Error) -> Error {

@@ -1,4 +1,5 @@
-//! Instances of a graph at several workers, beside rules at the first of them.
+//! Instances of a graph at several workers, beside rules at the first of them. Components that
+//! instances run for their flows are at the same worker each; others are at the first.
 //!
 //! ```text
 //! other workers                              first worker
@@ -12,7 +13,7 @@
 //! flow stay in order. What turns say about packets of another worker goes back to it, turn by
 //! turn, and is counted there; there is room for a number of verdicts, and others are dropped and
 //! counted. A number of a packet names its worker; a frame that rules have made goes to the
-//! instance of its flow.
+//! instance of its flow. Components of flows put tuples by the same way.
 //!
 //! Rules that replace others may have other borders: what is under way then is dropped and counted
 //! as `border/workers/dropped_stale`.
@@ -25,7 +26,7 @@ use tidemill_packet::graph::Graph;
 use tidemill_relation::TupleBuf;
 
 use super::checked::Checked;
-use super::{decode, packets};
+use super::{decode, packets, rules};
 use crate::machine::{Machine, posts};
 
 use state::Batch;
@@ -67,6 +68,16 @@ pub(super) fn post(machine: &mut Machine) {
     }
 }
 
+/// Components may have put tuples: posts them, together with those of others that are ready.
+pub(crate) fn post_later(machine: &mut Machine, events: &mut Loop<Machine>) {
+    let outbox = machine.node.borders.outbox.as_mut();
+    if outbox.is_some_and(Outbox::begin_post)
+        && events.event(Owner::LOOP, |machine: &mut Machine, _| post(machine)).is_err()
+    {
+        post(machine);
+    }
+}
+
 /// A batch has come from another worker.
 fn arrived(machine: &mut Machine, events: &mut Loop<Machine>, worker: u32, batch: Batch) {
     machine.has_work_of(worker);
@@ -87,6 +98,9 @@ pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
                 match receiver {
                     Receiver::Rules(app) => packets::receive(machine, events, app, row),
                     Receiver::Decode(app) => decode::receive(machine, events, app, row),
+                    Receiver::Component { interface, message } => {
+                        rules::receive(machine, events, (interface, message), row);
+                    }
                 }
             }
         } else {
@@ -95,6 +109,8 @@ pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
         posts::to(machine, worker, |machine, events| {
             let outbox = machine.node.borders.outbox.as_mut();
             outbox.into_iter().for_each(Outbox::taken);
+            rules::go_on(machine, events);
+            post_later(machine, events);
             // Packets may have stayed on links, or the graph may be finished now.
             drive::wake(machine, events);
         });
@@ -144,6 +160,7 @@ pub(crate) fn rebind(machine: &mut Machine, checked: &Checked, are_same: bool) {
         let borders = &mut machine.node.borders;
         borders.packets.rebind(&checked.packets, &registry, |_, _| are_same);
         borders.decoders.rebind(&checked.decoders);
+        borders.rules.follow(&checked.rules);
         borders.outbox.iter_mut().for_each(|outbox| outbox.version = version);
         packets::link(machine);
     });

@@ -31,6 +31,11 @@ pub(in crate::borders) fn first_number(instance: u32) -> i64 {
 pub(in crate::borders) enum Receiver {
     Rules(u32),
     Decode(u32),
+    /// A message of an interface by which components reach the rules.
+    Component {
+        interface: u32,
+        message: u32,
+    },
 }
 
 /// Rows from the graph of another worker.
@@ -48,11 +53,18 @@ pub(crate) struct Outbox {
     full: Vec<TupleBuf<Receiver>>,
     /// Batches that were posted, and not taken.
     posted: usize,
+    post_is_queued: bool,
     /// A buffer for a row.
     row: SeqBuilder,
 }
 
 impl Outbox {
+    /// Whether rows have to be posted that were not before.
+    pub(super) fn begin_post(&mut self) -> bool {
+        let has_some = !self.filling.is_empty() || !self.full.is_empty();
+        has_some && !std::mem::replace(&mut self.post_is_queued, true)
+    }
+
     /// Whether it takes no more rows now.
     pub(in crate::borders) fn is_full(&self) -> bool {
         self.full.len() + self.posted >= BATCHES_MAX
@@ -83,6 +95,7 @@ impl Outbox {
 
     /// The batches to post.
     pub(super) fn take(&mut self) -> Vec<Batch> {
+        self.post_is_queued = false;
         if !self.filling.is_empty() {
             self.full.push(std::mem::take(&mut self.filling));
         }

@@ -500,9 +500,8 @@ fn metered(capture: &Scratch) -> String {
     )
 }
 
-/// Runs a program with a number of workers; returns the sorted lines of its output, its notes and
-/// its report.
-fn output(texts: &[(&str, &str)], workers: u32) -> (Vec<String>, String, Report) {
+/// Runs a program with components with a number of workers.
+fn run_program(texts: &[(&str, &str)], workers: u32) -> Ran {
     let program = Program::of_texts(texts, &LoadOptions::default());
     let found: String = program.diagnostics.iter().map(|one| program.sources.render(one)).collect();
     assert!(!program.has_errors(), "{found}");
@@ -512,9 +511,15 @@ fn output(texts: &[(&str, &str)], workers: u32) -> (Vec<String>, String, Report)
     options.components.workers = Some(workers);
     let (console, data, notes) = taped();
     let report = program.run(options, console).expect("it runs");
-    let mut lines: Vec<String> = data.text().lines().map(str::to_owned).collect();
+    let lines = data.text().lines().map(str::to_owned).collect();
+    Ran { lines, report, notes: notes.text() }
+}
+
+/// Runs a program; returns the sorted lines of its output, its notes and its report.
+fn output(texts: &[(&str, &str)], workers: u32) -> (Vec<String>, String, Report) {
+    let Ran { mut lines, report, notes } = run_program(texts, workers);
     lines.sort_unstable();
-    (lines, notes.text(), report)
+    (lines, notes, report)
 }
 
 #[test]
@@ -580,4 +585,46 @@ fn the_entry_component_ends_all_workers() {
     assert_eq!((lines, notes), (vec!["over".to_owned()], String::new()));
     assert!(report.is_well());
     assert!(report.packets.expect("a graph").links[0].1.rx_packets > 100);
+}
+
+/// A component gets the packets of all workers, and what it sends goes to all.
+#[test]
+fn a_component_exchanges_packets_with_all_workers() {
+    let capture = capture("outside");
+    let graph = format!(
+        "src :: PcapReader {{ file: {:?} }}
+         far :: Outside
+         out :: Sink
+         src -> far.input
+         far.output -> out",
+        capture.0
+    );
+    let count = u64::from(FLOWS) * u64::from(ROUNDS);
+    let main = "COMPONENT {ENTRYPOINT} Main REQUIRES Packets, SystemTime;
+        VARIABLE i: INTEGER; packet: TEXT; isSent: BOOLEAN;
+        BEGIN
+          Packets!Open(\"far\"); Packets?Opened;
+          FOR i := 1 TO COUNT DO
+            Packets!Receive; Packets?Packet(packet);
+            WRITE(INTEGER(packet[29])); WRITE(\" \"); WRITE(INTEGER(packet[19])); WRITELINE;
+            Packets!Send(packet); Packets?Sent(isSent);
+            IF ~isSent THEN WRITE(\"lost\"); WRITELINE END
+          END;
+          SystemTime!Wait(100); SystemTime?Passed
+        END Main;";
+    let main = main.replace("COUNT", &count.to_string());
+    for workers in [1, 3] {
+        let texts = [("a.flow", graph.as_str()), ("a.com", main.as_str())];
+        let ran = run_program(&texts, workers);
+        assert_eq!(ran.notes, "");
+        assert_eq!(ran.received("->out."), count);
+        let mut next = vec![0; usize::from(FLOWS)];
+        for line in &ran.lines {
+            let (flow, round) = line.split_once(' ').expect("two numbers");
+            let (flow, round): (usize, u16) = (flow.parse().unwrap(), round.parse().unwrap());
+            assert_eq!(round, next[flow], "flow {flow} with {workers} workers");
+            next[flow] += 1;
+        }
+        assert!(next.iter().all(|next| *next == ROUNDS));
+    }
 }

@@ -92,6 +92,7 @@ pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>, is_finishe
     devices::take(machine, events);
     flows::take(machine, events);
     instances::post(machine);
+    instances::outside::take(machine, events);
 }
 
 /// Opens the files of rules below a folder, for all nodes, and those of the one node of a run. A

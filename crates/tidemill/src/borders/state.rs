@@ -11,7 +11,7 @@ use super::components::Stages;
 use super::decode::Decoders;
 use super::devices::Devices;
 use super::flows::Flows;
-use super::instances::{Instances, Outbox, first_number};
+use super::instances::{Instances, OpenApps, Outbox, first_number};
 use super::packets::Packets;
 use super::programs::Programs;
 use super::rules::RulesServer;
@@ -44,6 +44,8 @@ pub(crate) struct Borders {
     pub(crate) instances: Option<Instances>,
     /// What goes to the first of several workers, at another one.
     pub(crate) outbox: Option<Outbox>,
+    /// The apps that components of the first worker have opened, at another one.
+    pub(crate) open_apps: OpenApps,
     /// Batches in the inbox, to measure their latency.
     pub(super) batches: Batches,
 }
@@ -70,6 +72,7 @@ impl Borders {
             devices: Devices::default(),
             instances: None,
             outbox: None,
+            open_apps: OpenApps::default(),
             batches: Batches::default(),
         }
     }

@@ -390,8 +390,7 @@ fn for_one_instance(parts: &Parts) -> Option<String> {
         let names = required.filter_map(|port| program.interfaces.get(port.interface as usize));
         let mut names = names.map(|interface| interface.name.as_str());
         let name = names.find(|name| match System::ALL.iter().find(|it| it.name() == *name) {
-            Some(System::Packets) => is_at_first,
-            Some(System::Time | System::Messages | System::Arguments) => false,
+            Some(System::Packets | System::Time | System::Messages | System::Arguments) => false,
             Some(_) => !is_at_first,
             None => !is_at_first && deliver(name),
         })?;

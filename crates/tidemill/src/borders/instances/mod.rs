@@ -18,6 +18,8 @@
 //! Rules that replace others may have other borders: what is under way then is dropped and counted
 //! as `border/workers/dropped_stale`.
 
+mod open_apps;
+pub(super) mod outside;
 mod state;
 
 use tidemill_event::{Loop, Owner};
@@ -29,6 +31,7 @@ use super::checked::Checked;
 use super::{decode, packets, rules};
 use crate::machine::{Machine, posts};
 
+pub(crate) use open_apps::OpenApps;
 use state::Batch;
 pub(crate) use state::{Instances, Outbox};
 pub(super) use state::{Receiver, Returned, first_number};

@@ -18,6 +18,9 @@ const BATCHES_MAX: usize = 4;
 /// Verdicts for an instance that it has not taken.
 const VERDICTS_MAX: usize = 4096;
 
+/// Frames that components have sent to an instance, and it has not taken.
+const SENT_MAX: usize = 1024;
+
 /// The bits of a packet's number below that of its instance.
 const NUMBER_BITS: u32 = 48;
 
@@ -127,6 +130,8 @@ struct Returns {
     verdicts: usize,
     /// Posts that were not taken.
     posted: usize,
+    /// Frames of components that were posted and not taken.
+    sent: usize,
 }
 
 /// The instances of other workers, at the worker that has the rules.
@@ -161,7 +166,9 @@ impl Instances {
 
     /// Whether nothing is under way.
     pub(in crate::borders) fn are_idle(&self) -> bool {
-        let is_idle = |returns: &Returns| returns.tuples.is_empty() && returns.posted == 0;
+        let is_idle = |returns: &Returns| {
+            returns.tuples.is_empty() && returns.posted == 0 && returns.sent == 0
+        };
         self.waiting.is_empty() && self.returns.iter().all(is_idle)
     }
 
@@ -171,7 +178,7 @@ impl Instances {
     }
 
     /// The other worker that has a packet, given its number or its bytes.
-    pub(in crate::borders) fn worker_of(&self, packet: Value<'_>) -> Option<u32> {
+    pub(crate) fn worker_of(&self, packet: Value<'_>) -> Option<u32> {
         let instance = match packet {
             Value::Int(number) => u32::try_from(number >> NUMBER_BITS).ok()?,
             Value::Bytes(bytes) => self.fanout.instance_of(bytes),
@@ -197,6 +204,19 @@ impl Instances {
         let label = Returned { turn: self.turn, app, role };
         returns.tuples.push_all(label, columns.iter().take(role.columns()));
         true
+    }
+
+    /// A frame of a component is to be posted to a worker; false if too many are under way.
+    pub(crate) fn send(&mut self, worker: u32) -> bool {
+        let returns = self.returns.get_mut(worker as usize - 1);
+        let returns = returns.filter(|returns| returns.sent < SENT_MAX);
+        returns.map(|returns| returns.sent += 1).is_some()
+    }
+
+    /// A worker has taken a frame of a component.
+    pub(crate) fn has_sent(&mut self, worker: u32) {
+        let returns = self.returns.get_mut(worker as usize - 1);
+        returns.into_iter().for_each(|returns| returns.sent = returns.sent.saturating_sub(1));
     }
 
     /// Whether tuples have to be posted that were not before.

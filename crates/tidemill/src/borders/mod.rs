@@ -86,6 +86,7 @@ pub(crate) fn link(machine: &mut Machine) {
 /// border apps.
 pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>, is_finished: bool) {
     settings::breathed(machine, events.now());
+    instances::breathed(machine, events);
     tables::breathed(machine, events, is_finished);
     packets::take(machine, events);
     decode::take(machine, events);

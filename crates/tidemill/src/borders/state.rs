@@ -11,7 +11,7 @@ use super::components::Stages;
 use super::decode::Decoders;
 use super::devices::Devices;
 use super::flows::Flows;
-use super::instances::{Instances, OpenApps, Outbox, first_number};
+use super::instances::{Instances, OpenApps, Outbox, ReturnQueue, first_number};
 use super::packets::Packets;
 use super::programs::Programs;
 use super::rules::RulesServer;
@@ -44,6 +44,8 @@ pub(crate) struct Borders {
     pub(crate) instances: Option<Instances>,
     /// What goes to the first of several workers, at another one.
     pub(crate) outbox: Option<Outbox>,
+    /// What comes back from there.
+    pub(crate) returns: ReturnQueue,
     /// The apps that components of the first worker have opened, at another one.
     pub(crate) open_apps: OpenApps,
     /// Batches in the inbox, to measure their latency.
@@ -72,6 +74,7 @@ impl Borders {
             devices: Devices::default(),
             instances: None,
             outbox: None,
+            returns: ReturnQueue::default(),
             open_apps: OpenApps::default(),
             batches: Batches::default(),
         }
@@ -152,6 +155,7 @@ impl Borders {
     pub(crate) fn hold_packets(&self) -> bool {
         let packets_are = self.packets.are_held() || self.decoders.are_held;
         let packets_are = packets_are || self.outbox.as_ref().is_some_and(|it| !it.is_idle());
+        let packets_are = packets_are || !self.returns.is_empty();
         packets_are || self.flows.are_held() || self.tables.are_held
     }
 
@@ -160,7 +164,7 @@ impl Borders {
         let packets_are = self.packets.are_idle() && !self.decoders.are_held;
         let packets_are = packets_are && !self.tables.are_held;
         let outbox_is = self.outbox.as_ref().is_none_or(Outbox::is_idle);
-        let packets_are = packets_are && outbox_is;
+        let packets_are = packets_are && outbox_is && self.returns.is_empty();
         let packets_are = packets_are && self.instances.as_ref().is_none_or(Instances::are_idle);
         let components_are = self.components.are_idle() && self.flows.are_idle();
         packets_are && components_are && self.rules.is_idle()

@@ -33,8 +33,12 @@ use crate::machine::{Machine, posts};
 
 pub(crate) use open_apps::OpenApps;
 use state::Batch;
-pub(crate) use state::{Instances, Outbox};
+pub(crate) use state::{Instances, Outbox, ReturnQueue};
 pub(super) use state::{Receiver, Returned, first_number};
+
+/// Verdicts that a graph of another worker gets between two breaths: far fewer than a link has room
+/// for.
+const VERDICTS_OF_BREATH: usize = 256;
 
 /// Runs another graph at all workers; see [`drive::prepare`].
 ///
@@ -134,13 +138,40 @@ pub(super) fn give_back(machine: &mut Machine, events: &mut Loop<Machine>) {
 fn flush(machine: &mut Machine) {
     let Some(instances) = &mut machine.node.borders.instances else { return };
     for (worker, tuples) in instances.take() {
-        posts::to(machine, worker, move |machine, events| returned(machine, events, &tuples));
+        posts::to(machine, worker, move |machine, events| returned(machine, events, tuples));
     }
 }
 
 /// Turns have said something about packets of this worker.
-fn returned(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Returned>) {
-    packets::returned(machine, events, tuples);
+fn returned(machine: &mut Machine, events: &mut Loop<Machine>, tuples: TupleBuf<Returned>) {
+    machine.node.borders.returns.put(tuples);
+    take_back(machine, events, VERDICTS_OF_BREATH);
+}
+
+/// The graph has breathed: its links have room for more verdicts.
+pub(super) fn breathed(machine: &mut Machine, events: &mut Loop<Machine>) {
+    machine.node.borders.returns.done = 0;
+    take_back(machine, events, VERDICTS_OF_BREATH);
+}
+
+/// Does what turns have said about packets of this worker, up to a number of verdicts between two
+/// breaths.
+fn take_back(machine: &mut Machine, events: &mut Loop<Machine>, most: usize) {
+    while let Some(mut first) = machine.node.borders.returns.queue.pop_front() {
+        let left = most.saturating_sub(machine.node.borders.returns.done);
+        let part = (&first.tuples, first.next);
+        let (next, verdicts) = packets::returned(machine, events, part, left);
+        machine.node.borders.returns.done += verdicts;
+        if next < first.tuples.len() {
+            first.next = next;
+            machine.node.borders.returns.queue.push_front(first);
+            return drive::wake(machine, events);
+        }
+        taken_back(machine, &first.tuples);
+    }
+}
+
+fn taken_back(machine: &Machine, tuples: &TupleBuf<Returned>) {
     let roles = tuples.iter().map(|(returned, _)| returned.role);
     let verdicts = roles.filter(|role| *role == packets::Role::Verdict).count();
     let me = machine.share.me;
@@ -158,7 +189,9 @@ pub(crate) fn rebind(machine: &mut Machine, checked: &Checked, are_same: bool) {
     let Some(instances) = &mut machine.node.borders.instances else { return };
     instances.version += u32::from(!are_same);
     let (version, checked) = (instances.version, checked.clone());
-    posts::all(machine, move |machine, _| {
+    posts::all(machine, move |machine, events| {
+        // It is about the old borders.
+        take_back(machine, events, usize::MAX);
         let registry = machine.registry.clone();
         let borders = &mut machine.node.borders;
         borders.packets.rebind(&checked.packets, &registry, |_, _| are_same);

@@ -122,6 +122,31 @@ pub(in crate::borders) struct Returned {
     pub(in crate::borders) role: Role,
 }
 
+/// Tuples from the rules, up to the first that is not done.
+pub(super) struct ReturnedTuples {
+    pub(super) tuples: TupleBuf<Returned>,
+    pub(super) next: usize,
+}
+
+/// What turns have said about packets of another worker, at that worker.
+#[derive(Default)]
+pub(crate) struct ReturnQueue {
+    pub(super) queue: VecDeque<ReturnedTuples>,
+    /// The number of verdicts since the last breath of the graph.
+    pub(super) done: usize,
+}
+
+impl ReturnQueue {
+    pub(super) fn put(&mut self, tuples: TupleBuf<Returned>) {
+        self.queue.push_back(ReturnedTuples { tuples, next: 0 });
+    }
+
+    /// Whether all is done.
+    pub(in crate::borders) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+}
+
 /// Tuples of the rules for one instance.
 #[derive(Default)]
 struct Returns {

@@ -152,21 +152,26 @@ pub(super) fn send(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     }
 }
 
-/// Does what turns at the first worker have said about packets of this one, turn by turn.
+/// Does what turns at the first worker have said about packets of this one, turn by turn, from a
+/// tuple on, until that were so many verdicts. Returns the next tuple, and the number of verdicts.
 pub(super) fn returned(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    tuples: &TupleBuf<Returned>,
-) {
+    (tuples, from): (&TupleBuf<Returned>, usize),
+    most: usize,
+) -> (usize, usize) {
     let mut packets = std::mem::take(&mut machine.node.borders.packets);
-    let (mut at, mut is_sent) = (0, false);
-    while let Some((Returned { turn: number, app, .. }, _)) = tuples.get(at) {
+    let (mut at, mut is_sent, mut verdicts) = (from, false, 0);
+    while verdicts < most
+        && let Some((Returned { turn: number, app, .. }, _)) = tuples.get(at)
+    {
         let is_of_it = |it: &Returned| (it.turn, it.app) == (number, app);
         let border = packets.apps.get_mut(app as usize);
         let mut turn = border.map(|border| Turn { border, ended: None, is_sent: false });
         while let Some((returned, tuple)) = tuples.get(at).filter(|(it, _)| is_of_it(it)) {
             let turn = turn.iter_mut();
             turn.for_each(|turn| turn.take(machine, events, returned.role, tuple));
+            verdicts += usize::from(returned.role == Role::Verdict);
             at += 1;
         }
         is_sent |= turn.is_some_and(|turn| turn.end(machine));
@@ -176,6 +181,7 @@ pub(super) fn returned(
     if is_sent {
         drive::wake(machine, events);
     }
+    (at, verdicts)
 }
 
 impl RulesApp {

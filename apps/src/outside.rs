@@ -16,7 +16,7 @@ tidemill_packet::declare! {
             /// Packets of components.
             output: Output(Push, Optional),
         }
-        traits { pulls }
+        traits { pulls, divides }
     }
 }
 

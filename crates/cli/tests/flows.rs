@@ -74,6 +74,18 @@ fn the_example_counts_what_is_in_the_capture() {
     golden::check(&root().join("examples/flows/test.out"), is);
 }
 
+/// Several workers share the flows, and count the same.
+#[test]
+fn several_workers_count_the_same() {
+    let (folder, truth) = made(&PLAN);
+    for workers in ["2", "3"] {
+        let output = run("run", &folder, workers, &["--workers", workers]);
+        assert_eq!(stdout(&output), format!("{}\n", truth.line()));
+        assert!(!stderr(&output).contains("one instance"), "{}", stderr(&output));
+        is_true(&folder, workers, &truth);
+    }
+}
+
 /// Captures of other kinds, and the other engine.
 #[test]
 fn it_counts_right_whatever_the_traffic() {

@@ -225,24 +225,36 @@ fn components_hear_of_other_rules() {
     assert!(numbers.last().is_some_and(|last| *last > 5000), "{data}");
 }
 
+/// Frames of flows that several workers share, as a list of a `Generator`.
+fn frames() -> String {
+    let frame = |number: u32| format!("\"hex 0200000000{number:02x}0200000000ffffff\"");
+    (0..20).map(frame).collect::<Vec<_>>().join(", ")
+}
+
 /// Verdicts of new rules take effect; packets that wait for a verdict keep their numbers.
 #[test]
 fn packets_go_where_other_rules_send_them() {
+    ["1", "3"].into_iter().for_each(packets_go_elsewhere);
+}
+
+fn packets_go_elsewhere(workers: &str) {
     let folder = Folder::new();
-    let graph = folder.file(
-        "a.flow",
-        "src :: Generator { frames: [\"hex 0011\"], packets: 1000000, rate: 500 }
-         app :: Rules { fields: \"len\", event: \"packet\", verdict: \"send\" }
+    let graph = format!(
+        "src :: Generator {{ frames: [{}], packets: 1000000, rate: 500 }}
+         app :: Rules {{ fields: \"len\", event: \"packet\", verdict: \"send\" }}
          a :: Sink
          b :: Sink
          src -> app.input\n app.a -> a\n app.b -> b\n",
+        frames()
     );
+    let graph = folder.file("a.flow", &graph);
     let rules = |port: &str, more: &str| {
         format!("{more} r1 send(@N, {port:?}, Id) :- packet(@N, _, Id, Length), Length > 1.")
     };
     let more = "m1 more(@N, 1) :- periodic(@N, E, 100).";
     let (first, second) = (rules("a", ""), rules("b", more));
-    let (_, notes) = versions(&folder, &[&graph], &[&first, &second], &["--stats"]);
+    let options = ["--stats", "--workers", workers];
+    let (_, notes) = versions(&folder, &[&graph], &[&first, &second], &options);
     let packets = |link: &str| -> u64 {
         let line = notes.lines().find(|line| line.starts_with(link));
         let count = line.and_then(|line| line.split_whitespace().nth(2)?.parse().ok());
@@ -252,6 +264,7 @@ fn packets_go_where_other_rules_send_them() {
     assert!(a > 100 && b > 100, "{notes}");
     // The last ones may be in transit.
     assert!(a + b <= all && all - (a + b) <= 64, "{notes}");
+    assert!(!notes.contains("dropped_stale") && !notes.contains("one worker only"), "{notes}");
 }
 
 /// Settings of new rules take effect, and when they are removed those of the graph's files return.
@@ -267,9 +280,12 @@ fn settings_follow_the_rules() {
     let some = "materialize(length, infinity, infinity, keys(1)). length(@NODE, 20).
         c1 flow::config(@N, \"cut\", \"length\", L) :- length(@N, L).";
     let other = &some.replace("20", "30");
-    let (_, notes) = versions(&folder, &[&graph], &[none, some, other, none], &["--stats"]);
-    let changed = notes.matches("reloaded: 2 apps kept, 1 reconfigured, 0 restarted").count();
-    assert_eq!(changed, 3, "{notes}");
+    for workers in ["1", "2"] {
+        let options = ["--stats", "--workers", workers];
+        let (_, notes) = versions(&folder, &[&graph], &[none, some, other, none], &options);
+        let changed = notes.matches("reloaded: 2 apps kept, 1 reconfigured, 0 restarted").count();
+        assert_eq!(changed, 3, "{notes}");
+    }
 }
 
 /// Rules, components and apps decode messages by new schemas.
@@ -410,20 +426,26 @@ fn an_open_node_installs_nothing_by_rules() {
 /// An installation uses the current files: the graph, too.
 #[test]
 fn an_installation_takes_the_graph_as_it_is_now() {
+    ["1", "3"].into_iter().for_each(graph_of_an_installation);
+}
+
+fn graph_of_an_installation(workers: &str) {
     let folder = Folder::new();
     let graph = |app: &str| {
         format!(
-            "src :: Generator {{ frames: [\"hex 0011\"], packets: 1000000, rate: 500 }}
+            "src :: Generator {{ frames: [{}], packets: 1000000, rate: 500 }}
              {app} :: Rules {{ fields: \"len\", event: \"packet\", verdict: \"send\" }}
              end :: Sink
-             src -> {app}.input\n {app}.out -> end\n"
+             src -> {app}.input\n {app}.out -> end\n",
+            frames()
         )
     };
     let flow = folder.file("a.flow", &graph("gate"));
     let rules = folder.file("a.olg", "r1 send(@N, \"out\", Id) :- packet(@N, _, Id, Length).");
     let more = folder.file("more.olg", "m1 more(@N, 1) :- periodic(@N, E, 100).");
     let address = &free_addresses(1)[0];
-    let run = Running::start(&folder, "out", &[&rules, &flow, "--listen", address]);
+    let arguments = [&rules, &flow, "--listen", address, "--workers", workers];
+    let run = Running::start(&folder, "out", &arguments);
     wait_until("packets come", || run.counter("border/gate/verdicts") > 10);
     folder.file("a.flow", &graph("door"));
     let install = tidemill()
@@ -432,7 +454,8 @@ fn an_installation_takes_the_graph_as_it_is_now() {
         .output()
         .expect("starts");
     assert_eq!(status(&install), 0, "{}", stderr(&install));
-    wait_until("packets come to the new app", || run.counter("border/door/verdicts") > 10);
+    // Twenty flows in turn: those of all workers.
+    wait_until("packets come to the new app", || run.counter("border/door/verdicts") > 40);
 }
 
 /// The graphs of all workers are replaced, which is reported once.

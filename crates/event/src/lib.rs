@@ -30,7 +30,7 @@ mod watches;
 pub use event_loop::{Handlers, Limits, Loop, Outcome};
 pub use host::{Host, HostStats, Slice, Spent, Streams, Transport, Wait, Wake, Waker};
 pub use input::Input;
-pub use os::{Os, machine_ns};
+pub use os::{Os, SharedTime, machine_ns};
 pub use owner::Owner;
 pub use queue::Full;
 pub use remote::Remote;

@@ -3,7 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tidemill_event::{Limits, Loop, Os, Outcome, Owner, Signal, Sim};
+use tidemill_event::{
+    Limits, Loop, Os, Outcome, Owner, Remote, SharedTime, Signal, Sim, Time, machine_ns,
+};
 
 fn os<W: 'static>() -> Loop<W> {
     Loop::new(Box::new(Os::new().unwrap()))
@@ -105,4 +107,77 @@ fn interrupted_waits_are_counted_and_do_not_spin() {
     let stats = lp.stats();
     assert_eq!(stats.interrupts, 3);
     assert!(stats.waits < 10, "{stats:?}");
+}
+
+/// What a loop of [`loops_share_a_clock_that_skips`] has seen: times of its timers, and of posts
+/// with the times at which they were sent.
+#[derive(Default)]
+struct Seen {
+    peer: Option<Remote<Seen>>,
+    timers: Vec<u64>,
+    posts: Vec<(u64, u64)>,
+    answers: Vec<(u64, u64)>,
+}
+
+/// Posts from a timer, to a peer that answers.
+fn tick(seen: &mut Seen, events: &mut Loop<Seen>) {
+    let sent = events.now().0;
+    seen.timers.push(sent);
+    let post = move |seen: &mut Seen, events: &mut Loop<Seen>| {
+        seen.posts.push((sent, events.now().0));
+        let answer = move |seen: &mut Seen, events: &mut Loop<Seen>| {
+            seen.answers.push((sent, events.now().0));
+        };
+        if let Some(peer) = &seen.peer {
+            peer.event(Owner::LOOP, answer).unwrap();
+        }
+    };
+    if let Some(peer) = &seen.peer {
+        peer.event(Owner::LOOP, post).unwrap();
+    }
+}
+
+#[test]
+fn loops_share_a_clock_that_skips() {
+    const MS: u64 = 1_000_000;
+    let time = SharedTime::new(2);
+    let (to_main, remotes) = std::sync::mpsc::channel();
+    let (start, started): (Vec<_>, Vec<_>) = (0..2).map(|_| std::sync::mpsc::channel()).unzip();
+    let began = machine_ns();
+    let threads: Vec<_> = (0u32..)
+        .zip(started)
+        .map(|(number, started)| {
+            let (time, to_main) = (time.clone(), to_main.clone());
+            thread::spawn(move || {
+                let host = Os::new().unwrap().with_shared_time((time, number), 0, 100);
+                let mut events: Loop<Seen> = Loop::new(Box::new(host));
+                to_main.send((number, events.remote().unwrap())).unwrap();
+                let mut seen = Seen { peer: started.recv().ok(), ..Seen::default() };
+                // Hours that take no time; every third time is one of both.
+                for count in 0..1000 {
+                    let at = count * (u64::from(number) * 2 + 1) * 10_000 * MS;
+                    events.timer(Time(at), tick);
+                }
+                let end = Time(40_000_000 * MS);
+                assert!(matches!(events.run_until(&mut seen, end), Outcome::Reached));
+                assert_eq!(events.now(), end);
+                seen.peer = None;
+                seen
+            })
+        })
+        .collect();
+    let mut remotes: Vec<_> = remotes.iter().take(2).collect();
+    remotes.sort_by_key(|(number, _)| *number);
+    for (start, (_, peer)) in start.into_iter().zip(remotes.into_iter().rev()) {
+        start.send(peer).unwrap();
+    }
+    let seen: Vec<Seen> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    assert!(machine_ns() - began < 20_000 * MS);
+    for (one, other) in [(0, 1), (1, 0)] {
+        assert_eq!(seen[one].timers.len(), 1000);
+        // Time did not pass while a post was under way.
+        let sent = seen[one].timers.iter().map(|at| (*at, *at));
+        assert!(sent.clone().eq(seen[other].posts.iter().copied()));
+        assert!(sent.eq(seen[one].answers.iter().copied()));
+    }
 }

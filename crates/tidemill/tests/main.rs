@@ -7,6 +7,7 @@ mod explore;
 mod instances;
 mod loops;
 mod messages;
+mod mixed;
 mod nodes;
 mod noise;
 mod packets;

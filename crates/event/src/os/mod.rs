@@ -6,12 +6,14 @@
 //! sockets   the endpoints, and datagrams
 //! streams   connections
 //! resolve   names to addresses, without blocking
+//! shared_time   a clock that skips idle time, for several hosts
 //! ```
 //! Clocks are read through the vDSO, random numbers come from a generator: of a turn's calls of its
 //! host only sending, receiving and entropy cost a system call, and each is counted.
 
 mod poller;
 mod resolve;
+mod shared_time;
 mod socket;
 mod sockets;
 mod streams;
@@ -32,6 +34,8 @@ use crate::slab::Slab;
 use crate::source::{Interest, Ready, Source, SourceError};
 use poller::Poller;
 use resolve::Resolver;
+pub use shared_time::SharedTime;
+use shared_time::{Membership, Rest};
 use socket::Socket;
 use wake::EventFd;
 
@@ -58,11 +62,12 @@ pub struct Os {
 }
 
 /// A clock that stands still while something runs, and jumps when nothing is left to do.
-#[derive(Clone, Copy, Debug)]
 struct Skipped {
     now: Time,
     /// The wall clock at time 0.
     wall_ns: i64,
+    /// The clock that it follows, if it is shared with other hosts.
+    shared: Option<Membership>,
 }
 
 impl Os {
@@ -108,7 +113,20 @@ impl Os {
     /// nothing is left to do; its wall clock begins at `wall_ns`. Slices are counted. For data that
     /// bring times of their own.
     pub fn with_skipped_time(self, wall_ns: i64, steps: u64) -> Os {
-        let skipped = Some(Skipped { now: Time::ZERO, wall_ns });
+        let skipped = Some(Skipped { now: Time::ZERO, wall_ns, shared: None });
+        Os { skipped, slice: Slice::Steps(steps), ..self }
+    }
+
+    /// With a clock that [skips idle time](Os::with_skipped_time), as the host of this number of
+    /// those that share it: it jumps when nothing is left to do at any of them.
+    pub fn with_shared_time(
+        self,
+        (time, number): (SharedTime, u32),
+        wall_ns: i64,
+        steps: u64,
+    ) -> Os {
+        let member = Membership::new(time, number, self.wake.clone());
+        let skipped = Some(Skipped { now: member.now(), wall_ns, shared: Some(member) });
         Os { skipped, slice: Slice::Steps(steps), ..self }
     }
 
@@ -142,8 +160,8 @@ impl Host for Os {
     }
 
     fn wall_ns(&mut self) -> i64 {
-        match self.skipped {
-            Some(Skipped { now, wall_ns }) => wall_ns.saturating_add_unsigned(now.0),
+        match &self.skipped {
+            Some(Skipped { now, wall_ns, .. }) => wall_ns.saturating_add_unsigned(now.0),
             None => clock_ns(ClockId::Realtime),
         }
     }
@@ -212,13 +230,28 @@ impl Host for Os {
         let now = self.time();
         ready.append(&mut self.reports);
         let wait = if ready.is_empty() { wait } else { Wait::Poll };
-        let (wait, jump) = match (wait, &self.skipped) {
+        // The clock jumps at a rest.
+        let (wait, rest) = match (wait, &self.skipped) {
             (Wait::Until(at), Some(_)) => (Wait::Poll, Some(at)),
+            (Wait::Forever, Some(Skipped { shared: Some(_), .. })) => (Wait::Poll, Some(Time::MAX)),
             (wait, _) => (wait, None),
         };
-        let wake = self.poller.wait(wait, now, ready)?;
-        if let (Some(at), Some(skipped), true) = (jump, &mut self.skipped, ready.is_empty()) {
-            skipped.now = at.max(skipped.now);
+        let mut wake = self.poller.wait(wait, now, ready)?;
+        match &mut self.skipped {
+            Some(Skipped { now, shared: Some(member), .. }) => {
+                if let Some(at) = rest.filter(|_| ready.is_empty())
+                    && member.rest(at) == Rest::Waits
+                {
+                    let waited = self.poller.wait(Wait::Forever, *now, ready);
+                    member.go_on();
+                    wake = waited?;
+                }
+                *now = member.now();
+            }
+            Some(skipped) if ready.is_empty() => {
+                skipped.now = rest.unwrap_or(skipped.now).max(skipped.now);
+            }
+            _ => {}
         }
         if self.poller.take_woken() {
             self.wake.clear();
@@ -235,7 +268,11 @@ impl Host for Os {
 
     fn waker(&mut self) -> io::Result<Arc<dyn Waker>> {
         self.poller.expect_wakes();
-        Ok(self.wake.clone())
+        let shared = self.skipped.as_ref().and_then(|skipped| skipped.shared.as_ref());
+        Ok(match shared {
+            Some(member) => member.waker(self.wake.clone()),
+            None => self.wake.clone(),
+        })
     }
 
     fn stats(&self) -> HostStats {

@@ -51,6 +51,12 @@ impl Checked {
         (!table.is_written_by_rules()).then(|| table.name())
     }
 
+    /// Why several workers cannot have an instance of the graph each.
+    pub(crate) fn for_one_worker(&self) -> Option<String> {
+        let table = self.tables.iter().find(|table| !table.is_written_by_rules())?.name();
+        Some(format!("rules read `{table}`, of which each worker would have a part"))
+    }
+
     /// Renumbers components and interfaces for a succession of programs.
     pub(crate) fn renumber(&mut self, succession: &Succession) {
         self.flows.iter_mut().for_each(|flow| flow.renumber(succession));

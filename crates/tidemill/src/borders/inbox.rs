@@ -1,15 +1,18 @@
 //! The inbox of a node, as borders fill it: input from other engines stays on their side while many
-//! events of the node wait.
+//! events of the node wait, or, at a worker without the node, while many wait for its worker.
+
+use std::convert::Infallible;
 
 use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet;
 use tidemill_packet::drive;
 use tidemill_packet::packet::Packet;
-use tidemill_relation::SeqBuilder;
 use tidemill_relation::plan::RelationId;
+use tidemill_relation::{Seq, SeqBuilder, Value};
 use tidemill_stdx::marks;
 
 use super::batches::Batch;
+use super::instances::Receiver;
 use super::latency::Latency;
 use crate::machine::Machine;
 
@@ -23,18 +26,32 @@ impl Machine {
 
     /// Whether too many events of the node wait for borders to take input.
     pub(super) fn is_inbox_full(&self) -> bool {
-        self.waiting_events() >= EVENTS_MAX
+        match &self.node.borders.outbox {
+            Some(outbox) => outbox.is_full(),
+            None => self.waiting_events() >= EVENTS_MAX,
+        }
     }
 
     /// Whether input that was held back is taken now.
     pub(super) fn has_inbox_room(&self) -> bool {
-        self.waiting_events() <= EVENTS_MAX / 2
+        match &self.node.borders.outbox {
+            Some(outbox) => !outbox.is_full(),
+            None => self.waiting_events() <= EVENTS_MAX / 2,
+        }
     }
 
     /// Whether packets were held back, and the rules have caught up.
     pub(crate) fn may_take_packets(&self) -> bool {
         self.node.borders.hold_packets() && self.has_inbox_room()
     }
+}
+
+/// The way of an event to the rules.
+pub(super) struct Way<'b> {
+    /// The border by which it comes.
+    pub(super) receiver: Receiver,
+    pub(super) relation: RelationId,
+    pub(super) latency: &'b Latency,
 }
 
 /// Puts a tuple into the inbox of the node: `fill` appends its columns, and gets the address of the
@@ -55,6 +72,40 @@ pub(super) fn put<E>(
     }
     marks::arrive("rules/inbox");
     Ok(is_in)
+}
+
+/// [Puts](put) a tuple that packets have become into the inbox of the node, or, at a worker without
+/// the node, into the outbox.
+///
+/// # Errors
+/// Those of `fill`; then nothing is put there.
+pub(super) fn put_or_post<E>(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    Way { receiver, relation, latency }: Way<'_>,
+    fill: impl FnOnce(&str, &mut SeqBuilder) -> Result<(), E>,
+) -> Result<bool, E> {
+    match &mut machine.node.borders.outbox {
+        Some(outbox) => outbox.put(receiver, fill).map(|()| true),
+        None => put(machine, events, (relation, latency), fill),
+    }
+}
+
+/// Puts a row of another worker's outbox into the inbox of the node, given its location column.
+/// Returns false if the inbox has no room, which the node counts.
+pub(super) fn put_posted(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    to: (RelationId, &Latency),
+    (location, row): (usize, Seq<'_>),
+) -> bool {
+    let Ok(is_in) = put(machine, events, to, |address, columns| {
+        for (at, column) in row.iter().enumerate() {
+            columns.push(if at == location { Value::Str(address) } else { column });
+        }
+        Ok::<(), Infallible>(())
+    });
+    is_in
 }
 
 impl Machine {

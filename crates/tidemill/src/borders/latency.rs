@@ -2,7 +2,8 @@
 //!
 //! Measured from the turn that hands a batch over to the turn in which its receiver starts on it,
 //! by the clock of the loop, so that it repeats in virtual time. A batch is what one turn hands
-//! over; its first event counts.
+//! over; its first event counts. For what comes from another worker the time begins when the worker
+//! of the rules takes it.
 
 use std::rc::Rc;
 

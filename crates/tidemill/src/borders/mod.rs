@@ -34,6 +34,7 @@ mod fields;
 pub mod files;
 pub mod flows;
 mod inbox;
+pub(crate) mod instances;
 mod latency;
 mod messages;
 pub mod packets;
@@ -85,11 +86,14 @@ pub(crate) fn link(machine: &mut Machine) {
 /// border apps.
 pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>, is_finished: bool) {
     settings::breathed(machine, events.now());
+    instances::breathed(machine, events);
     tables::breathed(machine, events, is_finished);
     packets::take(machine, events);
     decode::take(machine, events);
     devices::take(machine, events);
     flows::take(machine, events);
+    instances::post(machine);
+    instances::outside::take(machine, events);
 }
 
 /// Opens the files of rules below a folder, for all nodes, and those of the one node of a run. A
@@ -177,6 +181,7 @@ pub(crate) fn crossed(
     tuples: &TupleBuf<Crossing>,
 ) {
     packets::send(machine, events, tuples);
+    instances::give_back(machine, events);
     settings::take(machine, events, tuples);
     tables::take(machine, events, tuples);
     programs::take(machine, events, tuples);
@@ -188,6 +193,7 @@ pub(crate) fn crossed(
 /// A turn has ended: resumes transfers that waited for room in the inbox.
 pub(crate) fn turned(machine: &mut Machine, events: &mut Loop<Machine>) {
     inbox::turned(machine, events);
+    instances::go_on(machine, events);
     components::go_on(machine, events);
     rules::go_on(machine, events);
 }

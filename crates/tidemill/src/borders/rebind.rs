@@ -17,14 +17,14 @@
 use tidemill_event::Loop;
 use tidemill_overlog::fleet::{self, Switched};
 use tidemill_overlog::node::{Crossing, CrossingKind};
-use tidemill_packet::drive;
 use tidemill_packet::graph::Graph;
 use tidemill_relation::TupleBuf;
 
 use super::checked::Checked;
 use super::counterparts::Counterparts;
+use super::packets::PacketBorder;
 use super::programs::Programs;
-use super::{components, crossed, packets, report, tables};
+use super::{components, crossed, instances, packets, report, tables};
 use crate::machine::Machine;
 
 /// Decodes and encodes messages by other schemas from now on.
@@ -51,10 +51,12 @@ pub(crate) fn rebind(
     if !machine.sinks.is_empty() {
         machine.write_each_second(events);
     }
+    let are_same = are_same(machine, checked, &counterparts);
     rebind_schemas(machine, events, checked);
     machine.at_each_node(events, |machine, events| {
         rebind_node(machine, events, (checked, graph), &counterparts);
     });
+    instances::rebind(machine, checked, are_same);
     for (id, tuples) in crossings {
         match machine.scope_of(id) {
             Some(scope) => {
@@ -65,6 +67,33 @@ pub(crate) fn rebind(
     }
 }
 
+/// Whether events of an old border fit a new one.
+fn fit(old: &PacketBorder, new: &PacketBorder, counterparts: &Counterparts<'_>) -> bool {
+    let events = old.event.zip(new.event);
+    events.is_some_and(|(old, new)| counterparts.are(old, new)) && old.fields == new.fields
+}
+
+/// Whether all that comes from packets fits the new borders.
+fn are_same(machine: &Machine, checked: &Checked, counterparts: &Counterparts<'_>) -> bool {
+    let (packets, decoders) = (&machine.node.borders.packets, &machine.node.borders.decoders);
+    let mut apps = packets.checked().zip(&checked.packets);
+    let are_packets = packets.checked().len() == checked.packets.len()
+        && apps.all(|(old, new)| old.app == new.app && fit(old, new, counterparts));
+    let mut messages = decoders.checked().zip(&checked.decoders);
+    let mut interfaces = machine.node.borders.rules.checked().zip(&checked.rules);
+    let are_puts = interfaces.all(|(old, new)| {
+        let mut puts = old.puts().zip(new.puts());
+        old.interface == new.interface && puts.all(|(old, new)| counterparts.are(old, new))
+    });
+    are_packets
+        && are_puts
+        && decoders.checked().len() == checked.decoders.len()
+        && messages.all(|(old, new)| match (old.event(), new.event()) {
+            (Some(one), Some(other)) => old.app == new.app && counterparts.are(one, other),
+            (one, other) => old.app == new.app && one == other,
+        })
+}
+
 fn rebind_node(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -73,14 +102,14 @@ fn rebind_node(
 ) {
     let registry = machine.registry.clone();
     let borders = &mut machine.node.borders;
-    borders.packets.rebind(&checked.packets, &registry, counterparts);
+    borders.packets.rebind(&checked.packets, &registry, |old, new| fit(old, new, counterparts));
     borders.rules.rebind(&checked.rules, counterparts);
     Programs::rebind(&mut borders.programs, checked.programs, &registry);
     let written = borders.rebind_settings(checked.settings, graph, &registry);
     packets::link(machine);
     tables::rebind(machine, events, &checked.tables);
     if let Some(written) = written
-        && let Err(refused) = drive::prepare(machine, events, written)
+        && let Err(refused) = instances::prepare(machine, events, written)
     {
         machine.note(&format!("the graph stays as it is: {refused}"));
     }

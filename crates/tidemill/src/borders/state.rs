@@ -11,6 +11,7 @@ use super::components::Stages;
 use super::decode::Decoders;
 use super::devices::Devices;
 use super::flows::Flows;
+use super::instances::{Instances, OpenApps, Outbox, ReturnQueue, first_number};
 use super::packets::Packets;
 use super::programs::Programs;
 use super::rules::RulesServer;
@@ -39,6 +40,14 @@ pub(crate) struct Borders {
     pub(crate) rules: RulesServer,
     /// Simulated devices at links.
     pub(crate) devices: Devices,
+    /// The graphs of other workers, at the first of several.
+    pub(crate) instances: Option<Instances>,
+    /// What goes to the first of several workers, at another one.
+    pub(crate) outbox: Option<Outbox>,
+    /// What comes back from there.
+    pub(crate) returns: ReturnQueue,
+    /// The apps that components of the first worker have opened, at another one.
+    pub(crate) open_apps: OpenApps,
     /// Batches in the inbox, to measure their latency.
     pub(super) batches: Batches,
 }
@@ -53,7 +62,7 @@ impl Borders {
     ) -> Borders {
         let settings = checked.settings.zip(graph);
         Borders {
-            packets: Packets::new(checked.packets.clone(), registry),
+            packets: Packets::new(checked.packets.clone(), first_number(0), registry),
             settings: settings
                 .map(|(border, graph)| Settings::new(border, graph.clone(), registry)),
             tables: Tables::new(&checked.tables, registry),
@@ -63,7 +72,30 @@ impl Borders {
             components: Stages::new(&checked.components, registry, secret),
             rules: RulesServer::new(&checked.rules, registry),
             devices: Devices::default(),
+            instances: None,
+            outbox: None,
+            returns: ReturnQueue::default(),
+            open_apps: OpenApps::default(),
             batches: Batches::default(),
+        }
+    }
+
+    /// Of another instance of a graph than the first: what packets become, for the worker that has
+    /// the rules, and the components of their flows.
+    pub(crate) fn of_instance(
+        checked: &Checked,
+        instance: u32,
+        registry: &Registry,
+        secret: Secret,
+    ) -> Borders {
+        let packets = checked.packets.clone();
+        Borders {
+            packets: Packets::new(packets, first_number(instance), registry),
+            decoders: Decoders::new(&checked.decoders, registry).without_files(),
+            flows: Flows::new(&checked.flows, registry, secret),
+            rules: RulesServer::new(&checked.rules, registry),
+            outbox: Some(Outbox::default()),
+            ..Borders::default()
         }
     }
 
@@ -122,6 +154,8 @@ impl Borders {
     /// events wait.
     pub(crate) fn hold_packets(&self) -> bool {
         let packets_are = self.packets.are_held() || self.decoders.are_held;
+        let packets_are = packets_are || self.outbox.as_ref().is_some_and(|it| !it.is_idle());
+        let packets_are = packets_are || !self.returns.is_empty();
         packets_are || self.flows.are_held() || self.tables.are_held
     }
 
@@ -129,6 +163,9 @@ impl Borders {
     pub(crate) fn are_idle(&self) -> bool {
         let packets_are = self.packets.are_idle() && !self.decoders.are_held;
         let packets_are = packets_are && !self.tables.are_held;
+        let outbox_is = self.outbox.as_ref().is_none_or(Outbox::is_idle);
+        let packets_are = packets_are && outbox_is && self.returns.is_empty();
+        let packets_are = packets_are && self.instances.as_ref().is_none_or(Instances::are_idle);
         let components_are = self.components.are_idle() && self.flows.are_idle();
         packets_are && components_are && self.rules.is_idle()
     }

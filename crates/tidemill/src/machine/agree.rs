@@ -16,7 +16,7 @@ use tidemill_overlog::node::{Kept, Program as Rules};
 
 use super::crew::Proposal;
 use super::pending::Pending;
-use super::{Machine, others};
+use super::{Machine, posts};
 
 /// Replaces the rules at all nodes: at once, or when all other workers have agreed, whose result is
 /// noted later.
@@ -29,16 +29,17 @@ pub(super) fn replace(
     rules: Arc<Rules>,
     pending: Pending,
 ) -> Result<(), Kept> {
-    if machine.crew.is_none() {
+    // Beside instances of a graph there are nodes at the first worker only.
+    if machine.crew.is_none() || machine.has.packets {
         return go_on(machine, events, rules, pending);
     }
     fleet::can_replace(machine, events, &rules)?;
     let Some(crew) = &mut machine.crew else { return Ok(()) };
     let left = crew.others.len();
     let number = crew.proposals.propose(Proposal { rules: rules.clone(), pending, left });
-    others::all(machine, move |machine, events| {
+    posts::all(machine, move |machine, events| {
         let vote = fleet::can_replace(machine, events, &rules);
-        others::first(machine, move |machine, events| voted(machine, events, number, vote));
+        posts::first(machine, move |machine, events| voted(machine, events, number, vote));
     });
     Ok(())
 }
@@ -61,7 +62,7 @@ fn voted(machine: &mut Machine, events: &mut Loop<Machine>, number: u64, vote: R
         }
     };
     all(machine, events);
-    others::all(machine, all);
+    posts::all(machine, all);
 }
 
 fn go_on(

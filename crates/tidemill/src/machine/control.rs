@@ -5,7 +5,7 @@ use tidemill_overlog::control::{End, Status};
 use tidemill_overlog::fleet;
 use tidemill_overlog::query::AskerId;
 
-use super::{Machine, others, reload};
+use super::{Machine, others, posts, reload};
 use crate::components::listing;
 use crate::control::{Controlled, QueriedNode, Server, Snapshot};
 
@@ -38,7 +38,7 @@ impl Controlled for Machine {
 
     fn measure(&mut self, events: &mut Loop<Machine>) {
         fleet::look_at_costs(self, events);
-        others::all(self, fleet::look_at_costs);
+        posts::all(self, fleet::look_at_costs);
     }
 
     fn query(

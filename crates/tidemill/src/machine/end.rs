@@ -55,6 +55,14 @@ impl Machine {
         lost.iter().for_each(|problem| self.note(problem));
         report.problems.extend(lost);
         self.meters.update(&self.fleet, events.stats());
+        // The first of several workers counts when the others have ended.
+        if self.crew.is_none() {
+            self.count_borders(report);
+        }
+    }
+
+    /// Adds the counters of the borders of all workers to a report.
+    pub(crate) fn count_borders(&self, report: &mut Report) {
         let counters = self.registry.counters("border/");
         if let Some(packets) = &mut report.packets {
             for app in self.flow_apps() {

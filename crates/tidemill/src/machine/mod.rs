@@ -27,7 +27,8 @@
 //! | `life` | start and crash of a node |
 //! | `end` | the end of a run, and its summary |
 //! | `control` | requests of tools |
-//! | `share`, `crew`, `others` | several workers: the nodes of each, and calls between them |
+//! | `share`, `crew` | several workers: the nodes of each, and the others |
+//! | `posts`, `others` | calls between them |
 //! | `agree` | their vote on new rules |
 //! | `log` | the last lines of the log, with their times |
 //! | `simulated` | state of simulations only |
@@ -50,6 +51,7 @@ pub(crate) mod others;
 pub(crate) mod packets;
 pub(crate) mod parts;
 mod pending;
+pub(crate) mod posts;
 pub(crate) mod reload;
 mod replace_components;
 pub(crate) mod share;

@@ -75,6 +75,26 @@ impl Node {
     }
 }
 
+impl Node {
+    /// Connects its engines, as an instance of a graph at another worker than the rules.
+    ///
+    /// # Errors
+    /// The host provides no random numbers.
+    pub(crate) fn join_instance(
+        &mut self,
+        borders: &Checked,
+        instance: u32,
+        registry: &Registry,
+        host: &mut dyn Host,
+    ) -> Result<(), Error> {
+        let secret = host.hash_secret().map_err(Error::no_random)?;
+        self.systems.know(&borders.schemas);
+        self.borders = Borders::of_instance(borders, instance, registry, secret);
+        self.borders.offer(self.runner.worker());
+        Ok(())
+    }
+}
+
 /// The slot of a node that is not current.
 #[derive(Default)]
 pub(super) struct Slot {

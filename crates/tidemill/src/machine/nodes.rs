@@ -13,7 +13,7 @@ use tidemill_overlog::query::Shown;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-use super::{Machine, life, others};
+use super::{Machine, life, others, posts};
 use crate::borders::{flows, rules};
 use crate::control;
 use crate::error::Error;
@@ -221,7 +221,7 @@ pub(crate) fn drain(machine: &mut Machine, events: &mut Loop<Machine>) {
         flows::end(machine, events);
     });
     fleet::drain(machine, events);
-    others::all(machine, drain);
+    posts::all(machine, drain);
     let end = events.now() + DRAIN_MAX;
     let mut have_rested = false;
     events.every(DRAINED_EVERY, move |machine: &mut Machine, events, _| {
@@ -259,14 +259,12 @@ fn replace_keys(
         Ok(seal) => {
             say!(Info, "keys", "the files of keys have been read again");
             fleet::replace_keys(machine, events, &seal);
-            others::all(machine, move |machine, events| {
-                fleet::replace_keys(machine, events, &seal)
-            });
+            posts::all(machine, move |machine, events| fleet::replace_keys(machine, events, &seal));
         }
         Err(error) => {
             say!(Warn, "keys", "the old keys go on: {error}");
             machine.fleet.keep_keys();
-            others::all(machine, |machine, _| machine.fleet.keep_keys());
+            posts::all(machine, |machine, _| machine.fleet.keep_keys());
         }
     }
 }

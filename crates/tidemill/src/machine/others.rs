@@ -12,51 +12,15 @@ use std::io::{self, Write};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tidemill_event::{Loop, Owner, Remote};
+use tidemill_event::{Loop, Remote};
 use tidemill_overlog::control::{self, Control, End, Message, Status};
 use tidemill_overlog::fleet::{self, NodeId, Takes};
 use tidemill_overlog::query::AskerId;
 
 use super::Machine;
-use super::crew::{ASKERS, Crew};
+use super::crew::ASKERS;
+use super::posts::{first, post};
 use crate::console::{Console, Form};
-
-/// Posts a call. A full queue has counted it; the loop behind it has stopped running.
-fn post(
-    remote: &Remote<Machine>,
-    f: impl FnOnce(&mut Machine, &mut Loop<Machine>) + Send + 'static,
-) {
-    let _ = remote.event(Owner::LOOP, f);
-}
-
-/// The other workers, if this is the first.
-fn others(machine: &Machine) -> &[Remote<Machine>] {
-    match &machine.crew {
-        Some(crew) if machine.share.me == 0 => &crew.others,
-        _ => &[],
-    }
-}
-
-/// Runs a function at all other workers, if this is the first.
-pub(crate) fn all(
-    machine: &Machine,
-    f: impl Fn(&mut Machine, &mut Loop<Machine>) + Clone + Send + 'static,
-) {
-    for other in others(machine) {
-        post(other, f.clone());
-    }
-}
-
-/// Runs a function at the first worker, if this is another.
-pub(crate) fn first(
-    machine: &Machine,
-    f: impl FnOnce(&mut Machine, &mut Loop<Machine>) + Send + 'static,
-) {
-    let first = machine.crew.as_ref().filter(|_| machine.share.me > 0).and_then(Crew::first);
-    if let Some(first) = first {
-        post(first, f);
-    }
-}
 
 /// Whether all workers are drained, given the state of this one. Workers other than the first
 /// report their state to it, and continue until it ends them: nodes of others may still need

@@ -150,6 +150,17 @@ impl Choices {
         }
     }
 
+    /// The options of each of several workers that run components of flows.
+    pub(crate) fn of_flows(options: &ComponentOptions, workers: u32) -> Choices {
+        Choices {
+            memory_max: options.memory_max.map(|max| max / u64::from(workers)),
+            stack_max: options.stack_max,
+            root: options.root.clone(),
+            arguments: options.arguments.clone(),
+            are_several: false,
+        }
+    }
+
     /// The folder of the files that the graph of a node writes.
     pub(crate) fn graph_folder(&self, id: NodeId) -> Result<PathBuf, Error> {
         self.folder(self.root.as_deref().unwrap_or(Path::new(".")), id)
@@ -167,7 +178,7 @@ impl Choices {
         Ok(folder)
     }
 
-    fn of_node(&self, id: NodeId) -> Result<ComponentOptions, Error> {
+    pub(crate) fn of_node(&self, id: NodeId) -> Result<ComponentOptions, Error> {
         let root = self.root.as_deref().map(|root| self.folder(root, id)).transpose()?;
         Ok(ComponentOptions {
             memory_max: self.memory_max,

@@ -7,13 +7,12 @@ use tidemill_cl::ir::succession::Succession;
 use tidemill_event::Loop;
 use tidemill_overlog::control::{End, RULES_BYTES_MAX, Status};
 use tidemill_overlog::fleet::Switched;
-use tidemill_packet::drive;
 use tidemill_packet::graph::Graph;
 
 use super::parts::rules_of;
 use super::pending::Pending;
-use super::{Machine, Source, agree, nodes, others, replace_components};
-use crate::borders;
+use super::{Machine, Source, agree, nodes, replace_components};
+use crate::borders::{self, instances};
 use crate::error::Error;
 use crate::program::{FileKind, Kinds, Revision};
 use crate::reload::OnChange;
@@ -221,6 +220,7 @@ fn replace(
     } else {
         if changed.has(FileKind::Schemas) {
             borders::rebind_schemas(machine, events, &revision.borders);
+            instances::rebind(machine, &revision.borders, true);
             machine.note("goes on with the new schemas");
         }
         source.outline = revision.outline;
@@ -239,10 +239,16 @@ fn refused(
     if *changed == Kinds::default() {
         return None;
     }
-    if machine.crew.is_some() && revision.borders.have_files() {
-        return Some(
-            "its rules would write files on several workers, which cannot begin".to_owned(),
-        );
+    if machine.crew.is_some() {
+        let writes = "its rules would write files on several workers, which cannot begin";
+        let why = if machine.has.packets {
+            revision.borders.for_one_worker()
+        } else {
+            revision.borders.have_files().then(|| writes.to_owned())
+        };
+        if why.is_some() {
+            return why;
+        }
     }
     if changed.has(FileKind::Components) {
         let borders = (&source.borders, &revision.borders);
@@ -301,38 +307,14 @@ fn replace_graph(
         }
     });
     std::mem::replace(&mut refused, Ok(()))?;
-    if machine.crew.is_some() {
-        replace_instances(machine, graph)?;
-    }
     machine.at_each_node(events, |machine, events| {
         let graph = match &mut machine.node.borders.settings {
             Some(settings) => settings.rewritten(graph.clone()),
             None => graph.clone(),
         };
-        if let Err(why) = drive::prepare(machine, events, graph) {
+        if let Err(why) = instances::prepare(machine, events, graph) {
             refused = Err(Error::start(why));
         }
     });
     refused
-}
-
-/// Replaces the graphs of the other workers.
-///
-/// # Errors
-/// Sockets distribute frames by ranges of ports that are no longer those of the graph.
-fn replace_instances(machine: &mut Machine, graph: &Graph) -> Result<(), Error> {
-    let running = machine.node.driver.engine.graph();
-    if tidemill_apps::port_blocks(running) != tidemill_apps::port_blocks(graph) {
-        return Err(Error::start(
-            "of several workers each has a part of the ports of a Nat44: its address and ports \
-             change with --restart only",
-        ));
-    }
-    let graph = graph.clone();
-    others::all(machine, move |machine, events| {
-        if let Err(why) = drive::prepare(machine, events, graph.clone()) {
-            machine.note(&format!("worker {}: {}", machine.share.me, Error::start(why)));
-        }
-    });
-    Ok(())
 }

@@ -19,6 +19,10 @@ pub(super) fn refused(
     if running.making.spreads() {
         return Some("its components run on several loops, and cannot be replaced".to_owned());
     }
+    let borders = &machine.node.borders;
+    if borders.instances.is_some() && !borders.flows.is_empty() {
+        return Some("its components run on several workers, and cannot be replaced".to_owned());
+    }
     if machine.has.entry && succession.begins_otherwise {
         let components = &running.program.components;
         let name = running.program.entry.map_or("", |entry| components[entry].name.as_str());

@@ -1,7 +1,10 @@
 //! Tables of the system about components and packets, for rules and queries.
 
+use std::collections::BTreeMap;
+
 use tidemill_packet::engine::Engine;
 use tidemill_packet::graph::LinkSpec;
+use tidemill_packet::link::LinkStats;
 use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::sorted::SortedMap;
 
@@ -13,8 +16,8 @@ const COMPONENTS_MAX: usize = 10_000;
 /// The rows of a table without the location; none for tables of other parts.
 pub(super) fn rows(machine: &mut Machine, name: &str) -> Vec<Vec<OwnedValue>> {
     match name {
-        "sys::app" if machine.has.packets => app_rows(&machine.node.driver.engine),
-        "sys::link" if machine.has.packets => link_rows(&machine.node.driver.engine),
+        "sys::app" if machine.has.packets => app_rows(&Instances::of(machine)),
+        "sys::link" if machine.has.packets => link_rows(&Instances::of(machine)),
         "sys::component" if machine.has.components => component_rows(machine),
         "sys::process" if machine.has.components => process_rows(machine),
         "sys::channel" if machine.has.components => channel_rows(machine),
@@ -32,13 +35,55 @@ fn row<const COLUMNS: usize>(values: [Value<'_>; COLUMNS]) -> Vec<OwnedValue> {
     values.map(OwnedValue::new).to_vec()
 }
 
+/// The graph of a node: of several workers all instances, those of the others as they were last
+/// published.
+struct Instances<'m> {
+    engine: &'m Engine,
+    /// Counters of all instances, if there are several.
+    published: Option<BTreeMap<String, u64>>,
+}
+
+impl Instances<'_> {
+    fn of(machine: &mut Machine) -> Instances<'_> {
+        let published = machine.node.borders.instances.is_some().then(|| {
+            machine.node.driver.engine.publish();
+            let mut counters = machine.registry.counters("link/");
+            counters.append(&mut machine.registry.counters("app/"));
+            counters
+        });
+        Instances { engine: &machine.node.driver.engine, published }
+    }
+
+    /// The sum of a counter of all instances, given that of this one.
+    fn sum(&self, name: &str, own: u64) -> u64 {
+        let published = self.published.as_ref().and_then(|counters| counters.get(name));
+        published.copied().unwrap_or(own)
+    }
+
+    /// The counts of a link; what is queued is that of this instance.
+    fn link(&self, link: &LinkSpec) -> Option<LinkStats> {
+        let name = self.engine.graph().link_name(link);
+        let own = self.engine.link_stats(&name)?;
+        let sum = |counter: &str, own: u64| self.sum(&format!("link/{name}/{counter}"), own);
+        Some(LinkStats {
+            tx_packets: sum("tx_packets", own.tx_packets),
+            tx_bytes: sum("tx_bytes", own.tx_bytes),
+            tx_drops: sum("tx_drops", own.tx_drops),
+            rx_packets: sum("rx_packets", own.rx_packets),
+            rx_bytes: sum("rx_bytes", own.rx_bytes),
+            ..own
+        })
+    }
+}
+
 /// App, type, state, packets, time, restarts. Packets are those received or, for a source, sent.
-/// Time is not measured by app.
-fn app_rows(engine: &Engine) -> Vec<Vec<OwnedValue>> {
+/// Time is not measured by app, and the state is that of this worker's instance.
+fn app_rows(instances: &Instances<'_>) -> Vec<Vec<OwnedValue>> {
+    let engine = instances.engine;
     let (graph, out_of_order, done) = (engine.graph(), engine.out_of_order(), engine.done());
     let packets = |app: usize, is_end: fn(&LinkSpec, usize) -> bool| {
         let links = graph.links.iter().filter(|link| is_end(link, app));
-        let stats = links.filter_map(|link| engine.link_stats(&graph.link_name(link)));
+        let stats = links.filter_map(|link| instances.link(link));
         stats.fold((0, 0), |all, one| (all.0 + one.rx_packets, all.1 + one.tx_packets))
     };
     let of_app = graph.apps.iter().enumerate().map(|(at, app)| {
@@ -55,18 +100,20 @@ fn app_rows(engine: &Engine) -> Vec<Vec<OwnedValue>> {
         };
         let texts = [&app.name, app.kind.name, state].map(Value::Str);
         let [name, kind, state] = texts;
-        row([name, kind, state, count(moved), Value::Null, count(engine.restarts(&app.name))])
+        let restarts = engine.restarts(&app.name);
+        let restarts = instances.sum(&format!("app/{}/restarts", app.name), restarts);
+        row([name, kind, state, count(moved), Value::Null, count(restarts)])
     });
     of_app.collect()
 }
 
 /// From, to, queued, packets, bytes, drops.
-fn link_rows(engine: &Engine) -> Vec<Vec<OwnedValue>> {
-    let graph = engine.graph();
+fn link_rows(instances: &Instances<'_>) -> Vec<Vec<OwnedValue>> {
+    let graph = instances.engine.graph();
     let end =
         |end: &tidemill_packet::graph::End| format!("{}.{}", graph.apps[end.app].name, end.port);
     let of_link = graph.links.iter().filter_map(|link| {
-        let stats = engine.link_stats(&graph.link_name(link))?;
+        let stats = instances.link(link)?;
         let (from, to) = (end(&link.from), end(&link.to));
         let numbers = [stats.queued, stats.tx_packets, stats.tx_bytes, stats.tx_drops].map(count);
         let [queued, packets, bytes, drops] = numbers;

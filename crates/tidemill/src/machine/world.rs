@@ -13,7 +13,7 @@ use tidemill_packet::engine::{Changes, Rest};
 use tidemill_proc::{Communication, Home, Over, Request, Runner};
 use tidemill_relation::{OwnedValue, TupleBuf};
 
-use super::{Machine, nodes, others, packets, reload, system};
+use super::{Machine, nodes, others, packets, posts, reload, system};
 use crate::borders;
 use crate::components::system as offered;
 use crate::journal::SharedJournal;
@@ -105,6 +105,7 @@ impl Home for Machine {
         let request = borders::flows::serve(self, events, request);
         let request = request.and_then(|it| borders::rules::serve(self, events, it));
         request.into_iter().for_each(|it| offered::serve(self, events, it));
+        borders::instances::post_later(self, events);
     }
 
     fn noted(&mut self, events: &mut Loop<Machine>, from: Communication) {
@@ -164,17 +165,18 @@ impl Machine {
         if goes_on || self.has_scopes() && !self.all_are_over() {
             return;
         }
-        if self.has.nodes {
-            nodes::drain(self, events)
-        } else if others::is_drained(self, true) {
-            events.stop()
-        } else {
+        // With its entry component a run ends, whatever the instances of its graph do.
+        if !self.has.entry && !others::is_drained(self, true) {
             // The first worker ends the run with the last instance of the graph.
-            others::first(self, |machine, events| {
+            posts::first(self, |machine, events| {
                 if machine.node.is_over {
                     machine.main_part_ended(events)
                 }
             });
+        } else if self.has.nodes {
+            nodes::drain(self, events)
+        } else {
+            events.stop()
         }
     }
 

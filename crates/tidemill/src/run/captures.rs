@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tidemill_apps::pcap_reader::first_time_ns;
 use tidemill_cl::system::System;
-use tidemill_event::{Input, Os, Time};
+use tidemill_event::{Input, Os, SharedTime, Time};
 use tidemill_packet::app::Value;
 use tidemill_packet::engine::CaptureTime;
 use tidemill_packet::graph::{AppSpec, Graph};
@@ -93,10 +93,18 @@ fn only_captures_feed(graph: &Graph, components: Option<&Executable>) -> bool {
     are_readers && !interfaces.into_iter().any(|it| OUTSIDE.iter().any(|of| of.name() == it.name))
 }
 
-/// The host of a run whose time is that of captures, if there are some.
-pub(super) fn in_time_of(captures: Option<Captures>, host: Os) -> Os {
-    match captures {
-        Some(Captures { wall_ns, clock: Clock::Own }) => {
+/// The host of a run whose time is that of captures, if there are some; the clock may be shared
+/// with the hosts of other workers.
+pub(super) fn in_time_of(
+    captures: Option<Captures>,
+    shared: Option<(SharedTime, u32)>,
+    host: Os,
+) -> Os {
+    match (captures, shared) {
+        (Some(Captures { wall_ns, clock: Clock::Own }), Some(shared)) => {
+            host.with_shared_time(shared, wall_ns, SLICE_STEPS)
+        }
+        (Some(Captures { wall_ns, clock: Clock::Own }), None) => {
             host.with_skipped_time(wall_ns, SLICE_STEPS)
         }
         _ => host,

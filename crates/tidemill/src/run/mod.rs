@@ -43,7 +43,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tidemill_event::{Host, Loop, Os, Outcome, Sim};
+use tidemill_cl::system::System;
+use tidemill_event::{Host, Loop, Os, Outcome, SharedTime, Sim};
 use tidemill_overlog::node::Program as Rules;
 use tidemill_packet::engine::CaptureTime;
 use tidemill_packet::fanout::{Fanout, INSTANCES_MAX};
@@ -61,9 +62,9 @@ pub use options::{
 };
 pub use report::{ComponentsEnded, PacketsEnded, Report};
 
-use crate::borders;
 use crate::borders::files::Existing;
 use crate::borders::sinks::Sinks;
+use crate::borders::{self, Checked};
 use crate::components::output::{self, Bell, Tap};
 use crate::components::watchdog::Watchdog;
 use crate::console::Console;
@@ -79,7 +80,7 @@ use crate::program::Program;
 use crate::summary::Summary;
 
 use counters::show_counters;
-use workers::{Flows, Work, Workers};
+use workers::{FlowComponents, Flows, Work, Workers};
 
 /// The maximum log level of this file.
 const CEILING: Level = Level::Info;
@@ -146,8 +147,13 @@ impl Prepared {
         let Parts { graph, components, borders, .. } = &program.parts;
         let has_files = borders.have_files();
         let captures = captures(graph.as_ref(), components.as_ref(), options.clock);
-        let flows = flows(graph.as_ref(), &options, has, captures)?;
-        let mut host = host(&options, are_counted && has.components, captures).map_err(no_queue)?;
+        let (flows, undivided) = match divide(&program.parts, &options, has, captures)? {
+            Divided::Flows(flows) => (Some(*flows), None),
+            Divided::No(why) => (None, why),
+        };
+        flows.iter().for_each(|flows| flows.share_components(&mut options.components));
+        let time = flows.as_ref().and_then(|flows| Some((flows.time.clone()?, 0)));
+        let mut host = host(&options, (are_counted, has), (captures, time)).map_err(no_queue)?;
         let captures = captures.map(|captures| captures.begin(host.now()));
         let seed = options.seed.unwrap_or_else(|| host.random());
         let (heard, bell) = io::pipe().map_err(no_queue)?;
@@ -172,9 +178,10 @@ impl Prepared {
         let watches = source.as_ref().is_some_and(|source| source.files.is_some());
         machine.source = source;
         let has_more = has.packets || has_files;
-        let is_divided = flows.is_some() || !has_more;
-        if !is_divided && !has.components && options.nodes.workers > 1 {
-            machine.note("one worker only: the program has more than rules");
+        match &flows {
+            Some(flows) => flows.join(&mut machine),
+            None if has_more && options.nodes.workers > 1 => note_undivided(&machine, undivided),
+            None => {}
         }
         let may_spread = !(has.components || has_more)
             && options.clock != Clock::Virtual
@@ -259,8 +266,8 @@ fn refuse_shared_devices(parts: &Parts) -> Result<(), Error> {
 
 fn host(
     options: &RunOptions,
-    are_counted: bool,
-    captures: Option<Captures>,
+    (are_counted, has): (bool, Has),
+    (captures, time): (Option<Captures>, Option<(SharedTime, u32)>),
 ) -> io::Result<Box<dyn Host>> {
     if options.clock == Clock::Virtual {
         return Ok(Box::new(Sim::new(options.seed.unwrap_or(1))));
@@ -270,41 +277,125 @@ fn host(
         None => Os::new()?,
     };
     let is_of_captures = captures.is_some_and(|captures| captures.clock == Clock::Own);
-    if are_counted && !is_of_captures {
+    if are_counted && has.components && !is_of_captures {
         return Ok(Box::new(host.with_counted_slices(SLICE_STEPS)));
     }
-    Ok(Box::new(in_time_of(captures, host)))
+    Ok(Box::new(in_time_of(captures, time, host)))
 }
 
-/// The instances of the graph, if several workers have one each.
+/// How a graph is run by several workers.
+enum Divided {
+    /// Each has an instance.
+    Flows(Box<Flows>),
+    /// One has all of it; the reason, unless several cannot be.
+    No(Option<String>),
+}
+
+/// Divides the flows of a graph among several workers. Rules beside it are at the first.
 ///
 /// # Errors
-/// An app cannot take a part of the flows.
-fn flows(
-    graph: Option<&Graph>,
+/// An app of a program that is a graph alone cannot take a part of the flows.
+fn divide(
+    parts: &Parts,
     options: &RunOptions,
     has: Has,
     captures: Option<Captures>,
-) -> Result<Option<Flows>, Error> {
+) -> Result<Divided, Error> {
     let count = options.nodes.workers;
-    let has_only_graph = !has.nodes && !has.components && !are_several(options);
+    let is_of_one_node = !are_several(options);
     let may_divide = options.clock != Clock::Virtual && options.seed.is_none();
-    let Some(graph) = graph.filter(|_| has_only_graph && may_divide && count > 1) else {
-        return Ok(None);
+    let Some(graph) = parts.graph.as_ref().filter(|_| is_of_one_node && may_divide && count > 1)
+    else {
+        return Ok(Divided::No(None));
     };
     if count > INSTANCES_MAX {
         let most = format!("a packet graph has {INSTANCES_MAX} instances at most");
         return Err(Error::Options(most));
     }
-    let takes_all = |app: &&AppSpec| (app.kind.pulls || app.kind.exclusive) && !app.kind.divides;
-    if let Some(AppSpec { name, kind, .. }) = graph.apps.iter().find(takes_all) {
-        return Err(Error::Options(format!(
-            "app `{name}` cannot take a part of the flows, as a {} is one for all: run one worker",
-            kind.name
-        )));
+    if let Some(AppSpec { name, kind, .. }) = undivided_app(graph, &parts.borders) {
+        let kind = kind.name;
+        let why =
+            format!("app `{name}` cannot take a part of the flows, as a {kind} is one for all");
+        return if has.nodes || has.components {
+            Ok(Divided::No(Some(why)))
+        } else {
+            Err(Error::Options(format!("{why}: run one worker")))
+        };
     }
-    let parts = Fanout::all(count, &tidemill_apps::port_blocks(graph));
-    Ok(Some(Flows { graph: graph.clone(), options: options.packets, parts, captures }))
+    if let Some(why) = parts.borders.for_one_worker().or_else(|| for_one_instance(parts)) {
+        return Ok(Divided::No(Some(why)));
+    }
+    let is_in_time = captures.is_some_and(|captures| captures.clock == Clock::Own);
+    let has_flows = !parts.borders.flows.is_empty();
+    let components = parts.components.clone().filter(|_| has_flows).map(|program| FlowComponents {
+        program,
+        choices: Choices::of_flows(&options.components, count),
+        has_entry: parts.has_entry,
+    });
+    Ok(Divided::Flows(Box::new(Flows {
+        graph: graph.clone(),
+        options: options.packets,
+        parts: Fanout::all(count, &tidemill_apps::port_blocks(graph)),
+        captures,
+        time: (is_in_time && (has.nodes || has.components)).then(|| SharedTime::new(count)),
+        borders: parts.borders.clone(),
+        components,
+    })))
+}
+
+/// Says that several workers do not divide a program, if components do not use them.
+fn note_undivided(machine: &Machine, why: Option<String>) {
+    match why {
+        Some(why) if machine.has.components => {
+            machine.note(&format!("the graph has one instance: {why}"));
+        }
+        None if machine.has.components => {}
+        why => {
+            let why = why.unwrap_or_else(|| "the program has more than rules".to_owned());
+            machine.note(&format!("one worker only: {why}"));
+        }
+    }
+}
+
+/// The first app that is one for all flows.
+fn undivided_app<'g>(graph: &'g Graph, borders: &Checked) -> Option<&'g AppSpec> {
+    let is_border = |app: &AppSpec| {
+        let mut to_rules = borders.packets.iter().map(|border| &border.app);
+        let mut decoders = borders.decoders.iter().map(|border| &border.app);
+        let mut flows = borders.flows.iter().map(|border| &border.app);
+        to_rules.any(|name| *name == app.name)
+            || decoders.any(|name| *name == app.name)
+            || flows.any(|name| *name == app.name)
+    };
+    let takes_all = |app: &AppSpec| (app.kind.pulls || app.kind.exclusive) && !app.kind.divides;
+    graph.apps.iter().find(|app| takes_all(app) && !is_border(app))
+}
+
+/// Why components cannot run at several workers: those of flows at each, and others at the first.
+fn for_one_instance(parts: &Parts) -> Option<String> {
+    let program = parts.components.as_ref()?;
+    let entry = program.components.get(program.entry as usize).filter(|_| parts.has_entry);
+    let has_flows = !parts.borders.flows.is_empty();
+    let deliver = |name: &str| {
+        parts.borders.rules.iter().any(|border| border.interface == name && border.has_changes())
+    };
+    program.components.iter().find_map(|component| {
+        let is_of_entry = entry.is_some_and(|entry| {
+            let rest = component.name.strip_prefix(&entry.name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        });
+        // All others may be parts of flows.
+        let is_at_first = is_of_entry || !has_flows;
+        let required = component.required.iter();
+        let names = required.filter_map(|port| program.interfaces.get(port.interface as usize));
+        let mut names = names.map(|interface| interface.name.as_str());
+        let name = names.find(|name| match System::ALL.iter().find(|it| it.name() == *name) {
+            Some(System::Packets | System::Time | System::Messages | System::Arguments) => false,
+            Some(_) => !is_at_first,
+            None => !is_at_first && deliver(name),
+        })?;
+        Some(format!("component {} uses {name}, which one worker has", component.name))
+    })
 }
 
 fn no_wait(error: io::Error) -> Error {
@@ -448,7 +539,10 @@ impl Run {
             };
             (summary.violations, summary.given_up) = (violations, given_up);
         }
-        others.end(&machine, (&mut summary, &mut report))?;
+        if others.are_some() {
+            others.end(&machine, (&mut summary, &mut report))?;
+            machine.count_borders(&mut report);
+        }
         if machine.has.nodes {
             summary.leave_out();
             report.nodes = Some(summary);

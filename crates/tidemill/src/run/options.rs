@@ -115,7 +115,8 @@ pub struct NodeOptions {
     /// The nodes.
     pub listen: Listen,
     /// The number of threads for several nodes, if the program has rules only, or for one node with
-    /// a packet graph only: each has an instance of it.
+    /// a packet graph: each has an instance of it with the components of its flows, and the first
+    /// all else.
     pub workers: u32,
     /// The name of the one node of [`Listen::Address`], if it differs from its address.
     pub address: Option<String>,

@@ -1,5 +1,5 @@
 //! Further workers of a run: threads that run a share of the nodes of rules each, or an instance of
-//! the packet graph each.
+//! the packet graph each. Rules beside a graph are at the first worker (`borders/instances`).
 //!
 //! ```text
 //! first worker                       another
@@ -17,25 +17,33 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use tidemill_event::{Loop, Os, Outcome, Owner, Remote};
+use tidemill_event::{Host, Loop, Os, Outcome, Owner, Remote, SharedTime};
+use tidemill_overlog::fleet::NodeId;
 use tidemill_overlog::node::Program as Rules;
 use tidemill_packet::engine::CaptureTime;
 use tidemill_packet::fanout::Fanout;
 use tidemill_packet::graph::Graph;
+use tidemill_proc::program::Executable;
+use tidemill_proc::{Runner, arm};
 use tidemill_stat::{Held, Registry};
 
 use super::captures::{Captures, in_time_of};
 use super::counters::show_counters;
-use super::options::{Listen, NodeOptions, PacketOptions};
-use super::report::{PacketsEnded, Report};
+use super::options::{ComponentOptions, Listen, NodeOptions, PacketOptions};
+use super::report::{ComponentsEnded, PacketsEnded, Report};
+use crate::borders::Checked;
+use crate::borders::instances::Instances;
+use crate::components::output::{self, Bell, Tap};
+use crate::components::system::Systems;
 use crate::console::Console;
 use crate::control::Server;
 use crate::error::Error;
 use crate::journal::{Journal, SharedJournal};
 use crate::left::leave;
+use crate::machine::components::{Outputs, Seeds};
 use crate::machine::crew::{ASKERS, Crew};
 use crate::machine::others::WorkerOutput;
-use crate::machine::parts::Has;
+use crate::machine::parts::{Choices, Has};
 use crate::machine::share::Share;
 use crate::machine::{Machine, components, nodes, packets};
 use crate::meters::Meters;
@@ -52,8 +60,9 @@ struct Part {
     /// The cost of rules, if it was measured.
     profile: Option<Profile>,
     held: Option<Held>,
-    /// Those of its instance of the graph, and other errors.
+    /// Those of its instance of the graph, of its components, and other errors.
     packets: Option<PacketsEnded>,
+    components: Option<ComponentsEnded>,
     problems: Vec<String>,
 }
 
@@ -63,7 +72,7 @@ pub(super) enum Work {
     /// The nodes of rules.
     Nodes(Arc<Rules>),
     /// The flows of a packet graph.
-    Flows(Flows),
+    Flows(Box<Flows>),
 }
 
 /// The flows of a packet graph, of which each instance has a part.
@@ -75,6 +84,22 @@ pub(super) struct Flows {
     pub(super) parts: Vec<Fanout>,
     /// The captures, if time is theirs.
     pub(super) captures: Option<Captures>,
+    /// The clock that all workers share: then rules at the first one see the packets of all in
+    /// their time.
+    pub(super) time: Option<SharedTime>,
+    /// What packets become at the first worker, and the components of flows at each.
+    pub(super) borders: Checked,
+    /// The components, if flows have some.
+    pub(super) components: Option<FlowComponents>,
+}
+
+/// The components of a program that each worker runs for its flows.
+#[derive(Clone)]
+pub(super) struct FlowComponents {
+    pub(super) program: Executable,
+    pub(super) choices: Choices,
+    /// There is an entry component, at the first worker.
+    pub(super) has_entry: bool,
 }
 
 /// The input of all workers.
@@ -153,6 +178,11 @@ impl Workers {
         Ok(workers)
     }
 
+    /// Whether there are others.
+    pub(super) fn are_some(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// The names of all nodes, given those of the first worker.
     pub(super) fn names(&self, own: Names) -> Names {
         let mut each: Vec<_> = [own]
@@ -197,7 +227,7 @@ impl Workers {
                     if let Some((all, more)) = report.profile.as_mut().zip(part.profile) {
                         all.add(more);
                     }
-                    report.add(None, part.packets);
+                    report.add(part.components, part.packets);
                     report.problems.extend(part.problems);
                 }
                 Ok(Err(error)) => failure = Err(error),
@@ -264,15 +294,7 @@ fn work(
         }
     };
     let Ok(names) = ends.start.recv() else { return Ok(Part::default()) };
-    let started = match &common.work {
-        Work::Nodes(_) => {
-            nodes::start(&mut machine, &mut events, (opened, &names), &common.options)
-        }
-        Work::Flows(flows) => {
-            let captures = flows.captures.map(|captures| captures.begin(events.now()));
-            flows.start(&mut machine, &mut events, (common.seed, captures))
-        }
-    };
+    let started = start(&common, &mut machine, &mut events, (opened, &names));
     let failed = started.is_err();
     let _ = ends.started.send(started);
     if failed {
@@ -286,6 +308,9 @@ fn work(
         return Err(Error::System(format!("the system fails to wait: {error}")));
     }
     let mut ended = Report::default();
+    if machine.has.components {
+        machine.clear(&mut events);
+    }
     if machine.has.packets {
         machine.sum_up(&mut events, &mut ended);
     }
@@ -298,8 +323,28 @@ fn work(
     drop(journal);
     let held = Some(common.registry.hold());
     leave((machine, events), common.options.ends_process);
-    let Report { packets, problems, .. } = ended;
-    Ok(Part { summary, profile, held, packets, problems })
+    let Report { packets, components, problems, .. } = ended;
+    Ok(Part { summary, profile, held, packets, components, problems })
+}
+
+/// Starts the nodes of a worker, or its instance of the graph.
+fn start(
+    common: &Common,
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    (opened, names): (nodes::Opened, &Names),
+) -> Result<(), Error> {
+    match &common.work {
+        Work::Nodes(_) => nodes::start(machine, events, (opened, names), &common.options),
+        Work::Flows(flows) => {
+            let captures = flows.captures.map(|captures| captures.begin(events.now()));
+            flows.start(machine, events, (common.seed, captures))?;
+            if machine.has.components {
+                arm(machine, events);
+            }
+            Ok(())
+        }
+    }
 }
 
 /// The end of one worker ends all, even if it panics: the first would wait for it.
@@ -324,7 +369,42 @@ impl Flows {
         seed: (u64, Option<&Arc<AtomicBool>>),
     ) -> Result<Workers, Error> {
         let count = self.parts.len() as u32;
-        Workers::open(machine, events, (&Work::Flows(self.clone()), options), seed, count)
+        Workers::open(machine, events, (&Work::Flows(Box::new(self.clone())), options), seed, count)
+    }
+
+    /// If each worker runs the components of its flows, the workers are the loops of components,
+    /// and share their memory.
+    pub(super) fn share_components(&self, options: &mut ComponentOptions) {
+        if self.components.is_some() {
+            let count = self.parts.len() as u64;
+            options.workers = None;
+            options.memory_max = options.memory_max.map(|max| max / count);
+        }
+    }
+
+    /// Prepares the first worker for the instances of the others.
+    pub(super) fn join(&self, machine: &mut Machine) {
+        let instances = Instances::new(self.parts[0].clone(), &machine.registry);
+        machine.node.borders.instances = Some(instances);
+    }
+
+    /// The components of another worker, and what that has.
+    fn engine(
+        &self,
+        journal: &SharedJournal,
+        host: &mut dyn Host,
+    ) -> Result<((Runner, Systems), Has), Error> {
+        let has = Has { packets: true, ..Has::default() };
+        let Some(FlowComponents { program, choices, has_entry }) = &self.components else {
+            return Ok((components::idle(host)?, has));
+        };
+        // The first worker finds out that output cannot be written.
+        let tap = Tap::new(journal.clone(), Bell::Flag(Arc::default()));
+        let outputs = Outputs::of(output::sink(None, tap), journal, String::new());
+        let mut options = choices.of_node(NodeId(0))?;
+        let seeds = Seeds::of(None, host)?;
+        let engine = components::engine(program.clone(), &mut options, seeds, outputs)?;
+        Ok((engine, Has { components: true, entry: *has_entry, ..has }))
     }
 
     /// Starts the instance of a worker.
@@ -349,16 +429,18 @@ fn open(
     (console, first): (Console, Remote<Machine>),
 ) -> Result<Open, Error> {
     let host = Os::new().map_err(no_worker)?;
-    let captures = match &common.work {
-        Work::Flows(flows) => flows.captures,
-        Work::Nodes(_) => None,
+    let (captures, time) = match &common.work {
+        Work::Flows(flows) => (flows.captures, flows.time.clone()),
+        Work::Nodes(_) => (None, None),
     };
-    let mut events = Loop::new(Box::new(in_time_of(captures, host)));
+    let time = time.map(|time| (time, share.me));
+    let mut events = Loop::new(Box::new(in_time_of(captures, time, host)));
     let remote = events.remote().map_err(no_worker)?;
     let journal = SharedJournal::new(Journal::new(console));
-    let engine = components::idle(events.host())?;
-    let has_graph = matches!(common.work, Work::Flows(_));
-    let has = Has { nodes: !has_graph, packets: has_graph, ..Has::default() };
+    let (engine, has) = match &common.work {
+        Work::Nodes(_) => (components::idle(events.host())?, Has { nodes: true, ..Has::default() }),
+        Work::Flows(flows) => flows.engine(&journal, events.host())?,
+    };
     let mut machine = Machine::new(engine, journal, common.registry.clone(), has);
     machine.meters = Meters::new(common.registry.clone(), share.me);
     let server = Server::new(&common.registry, common.options.token.clone());
@@ -369,7 +451,11 @@ fn open(
         Work::Nodes(rules) => {
             nodes::open(&mut machine, &mut events, rules.clone(), &common.options, seed)?
         }
-        Work::Flows(_) => nodes::Opened::default(),
+        Work::Flows(flows) => {
+            let (borders, registry) = (&flows.borders, &common.registry);
+            machine.node.join_instance(borders, share.me, registry, events.host())?;
+            nodes::Opened::default()
+        }
     };
     Ok((machine, events, opened, remote))
 }

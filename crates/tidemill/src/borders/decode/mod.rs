@@ -16,12 +16,13 @@ use tidemill_event::Loop;
 use tidemill_packet::fields::FieldValue;
 use tidemill_packet::packet::Packet;
 use tidemill_relation::limits::NESTING_MAX;
-use tidemill_relation::{SeqBuilder, Value};
+use tidemill_relation::{Seq, SeqBuilder, Value};
 use tidemill_stdx::marks;
 
 use super::apps;
 use super::fields::value_of;
-use super::inbox::{self, Become, TakenPackets};
+use super::inbox::{self, Become, TakenPackets, Way};
+use super::instances::Receiver;
 use crate::machine::Machine;
 pub(crate) use border::DECODE;
 pub use border::DecodeBorder;
@@ -54,7 +55,10 @@ fn take_from(
     border: &mut DecodeApp,
     taken: &mut TakenPackets,
 ) {
-    let what = if border.files.is_none() { Become::Events } else { Become::Other };
+    let what = match border.files {
+        None => Become::Events,
+        Some(_) => Become::Other,
+    };
     for at in 0..border.inputs.len() {
         let link = border.inputs[at];
         taken.link(machine, events, (link, what), |machine, events, packet| {
@@ -63,6 +67,27 @@ fn take_from(
             }
         });
     }
+}
+
+/// Takes the message of a packet of another worker: for the rules, or for the file.
+pub(super) fn receive(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    number: u32,
+    row: Seq<'_>,
+) {
+    let mut decoders = std::mem::take(&mut machine.node.borders.decoders);
+    if let Some(border) = decoders.apps.get_mut(number as usize) {
+        match border.checked.target {
+            Target::Event(relation) => {
+                let to = (relation, &border.counters.latency);
+                // The node counts what it has no room for.
+                let _ = inbox::put_posted(machine, events, to, (0, row));
+            }
+            Target::File(..) => border.write(machine, events, row),
+        }
+    }
+    machine.node.borders.decoders = decoders;
 }
 
 /// A packet has no such message; the reason has been counted.
@@ -94,28 +119,42 @@ impl DecodeApp {
         events: &mut Loop<Machine>,
         packet: &Packet,
     ) -> Result<(), Undecoded> {
+        let receiver = Receiver::Decode(self.number);
         if let Target::Event(relation) = self.checked.target {
             let latency = self.counters.latency.clone();
-            let is_in = inbox::put(machine, events, (relation, &latency), |address, row| {
+            let way = Way { receiver, relation, latency: &latency };
+            let is_in = inbox::put_or_post(machine, events, way, |address, row| {
                 row.push(Value::Str(address));
                 self.read(packet, row)
             })?;
             self.counters.messages.add(is_in.into());
             return Ok(());
         }
+        if let Some(outbox) = &mut machine.node.borders.outbox {
+            // The first worker writes the file.
+            outbox.put(receiver, |_, row| self.read(packet, row))?;
+            self.counters.messages.add(1);
+            return Ok(());
+        }
         let mut row = std::mem::take(&mut self.row);
         row.clear();
         let read = self.read(packet, &mut row);
-        if let (Ok(()), Some(files)) = (&read, &mut self.files) {
-            let values: Vec<Value<'_>> = row.as_seq().iter().collect();
+        if read.is_ok() {
             self.counters.messages.add(1);
-            if let Some(fault) = files.write(events.wall(), &values) {
-                let fault = error_text(&self.checked.app, &fault);
-                machine.journal.get_mut().console.note(fault);
-            }
+            self.write(machine, events, row.as_seq());
         }
         self.row = row;
         read
+    }
+
+    /// Writes a row to the file.
+    fn write(&mut self, machine: &Machine, events: &mut Loop<Machine>, row: Seq<'_>) {
+        let Some(files) = &mut self.files else { return };
+        let values: Vec<Value<'_>> = row.iter().collect();
+        if let Some(fault) = files.write(events.wall(), &values) {
+            let fault = error_text(&self.checked.app, &fault);
+            machine.journal.get_mut().console.note(fault);
+        }
     }
 
     /// Sends a packet without a message to the output for the rest.

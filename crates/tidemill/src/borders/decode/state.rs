@@ -20,8 +20,11 @@ pub(crate) struct Decoders {
 
 /// An app that decodes.
 pub(super) struct DecodeApp {
+    /// Its place among these apps.
+    pub(super) number: u32,
     pub(super) checked: DecodeBorder,
     pub(super) reader: MessageReader,
+    /// Its files; none at a worker that does not write them.
     pub(super) files: Option<Files>,
     /// The links to it, and from it.
     pub(super) inputs: Vec<usize>,
@@ -60,7 +63,7 @@ impl DecodeCounters {
 impl Decoders {
     /// Of a program with these borders.
     pub(in crate::borders) fn new(checked: &[DecodeBorder], registry: &Registry) -> Decoders {
-        let border = |checked: &DecodeBorder| {
+        let border = |(number, checked): (u32, &DecodeBorder)| {
             let DecodeBorder { app, target, .. } = checked;
             let reader = checked.reader();
             let files = match target {
@@ -72,9 +75,20 @@ impl Decoders {
             let counters = DecodeCounters::new(registry, app);
             let checked = checked.clone();
             let (inputs, rest, row) = (Vec::new(), None, SeqBuilder::new());
-            DecodeApp { checked, reader, files, inputs, rest, row, counters }
+            DecodeApp { number, checked, reader, files, inputs, rest, row, counters }
         };
-        Decoders { apps: checked.iter().map(border).collect(), are_held: false }
+        Decoders { apps: (0..).zip(checked).map(border).collect(), are_held: false }
+    }
+
+    /// The same without files, which another worker writes.
+    pub(in crate::borders) fn without_files(mut self) -> Decoders {
+        self.apps.iter_mut().for_each(|app| app.files = None);
+        self
+    }
+
+    /// The borders.
+    pub(in crate::borders) fn checked(&self) -> impl ExactSizeIterator<Item = &DecodeBorder> {
+        self.apps.iter().map(|app| &app.checked)
     }
 
     /// Rebinds unchanged apps to other schemas and to the relations of other rules.

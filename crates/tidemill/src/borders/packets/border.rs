@@ -20,11 +20,47 @@ pub struct PacketBorder {
     pub fields: Option<Fields>,
 }
 
+/// What a tuple says about a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// It is the event of the packet, whose turn has ended.
+    Event,
+    /// Where the packet goes.
+    Verdict,
+    /// How long it is held.
+    Hold,
+}
+
+impl Role {
+    /// The number of columns that say so.
+    pub(crate) fn columns(self) -> usize {
+        match self {
+            Role::Event | Role::Verdict => 3,
+            Role::Hold => 4,
+        }
+    }
+}
+
 impl PacketBorder {
-    /// The relations that the machine observes; with fields also the events of packets, whose turns
-    /// end their packets.
+    /// The relations that the machine observes; where packets wait for verdicts also their events,
+    /// whose turns end them.
     pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
-        let event = self.event.filter(|_| self.fields.is_some());
+        let event = self.event.filter(|_| self.keeps_packets());
         [self.verdict, self.hold, event].into_iter().flatten()
+    }
+
+    /// Whether packets wait for verdicts of their turns.
+    pub(crate) fn keeps_packets(&self) -> bool {
+        self.fields.is_some() && (self.verdict.is_some() || self.hold.is_some())
+    }
+
+    /// What tuples of a relation say.
+    pub(super) fn role(&self, relation: RelationId) -> Option<Role> {
+        match Some(relation) {
+            of if of == self.verdict => Some(Role::Verdict),
+            of if of == self.hold => Some(Role::Hold),
+            of if of == self.event && self.keeps_packets() => Some(Role::Event),
+            _ => None,
+        }
     }
 }

@@ -39,6 +39,11 @@ pub(super) enum Verdict {
 }
 
 impl Kept {
+    /// No packets yet; the first will have this number.
+    pub(super) fn from(first: i64) -> Kept {
+        Kept { first, ..Kept::default() }
+    }
+
     /// The number of the next packet that is [put](Kept::put) here.
     pub(super) fn next_id(&self) -> i64 {
         self.first + self.waiting.len() as i64
@@ -47,6 +52,15 @@ impl Kept {
     /// Keeps a packet until its turn ends.
     pub(super) fn put(&mut self, packet: Packet) {
         self.waiting.push_back(Some(Entry { packet, link: None, is_held: false }));
+    }
+
+    /// Numbers a packet that does not wait.
+    pub(super) fn pass(&mut self) {
+        if self.waiting.is_empty() {
+            self.first += 1;
+        } else {
+            self.waiting.push_back(None);
+        }
     }
 
     fn get(&mut self, id: i64) -> Option<&mut Entry> {
@@ -138,6 +152,19 @@ mod tests {
     use tidemill_packet::Pool;
 
     use super::*;
+
+    #[test]
+    fn packets_that_do_not_wait_have_numbers() {
+        let pool = Pool::new(16);
+        let mut kept = Kept::from(40);
+        kept.pass();
+        assert_eq!(kept.next_id(), 41);
+        kept.put(pool.packet_of(&[1]).expect("room"));
+        kept.pass();
+        assert_eq!(kept.next_id(), 43);
+        assert!(matches!(kept.send(Some(42), 7), Verdict::Stale));
+        assert!(matches!(kept.send(Some(41), 7), Verdict::Waits));
+    }
 
     #[test]
     fn packets_live_for_a_turn_or_as_long_as_they_are_held() {

@@ -6,7 +6,8 @@
 //! ```
 //! Packets are taken from links while few events of the node wait; the others stay, and the link
 //! drops and counts packets that it has no room for. A verdict is sent to its link at once, without
-//! a queue. With fields, a packet stays in `kept` until the turn of its event ends.
+//! a queue. With fields, a packet stays in `kept` until the turn of its event ends, if rules have
+//! verdicts. With several workers, `instances` is between links and rules.
 
 mod border;
 mod check;
@@ -22,14 +23,15 @@ use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
 use tidemill_packet::fields::Fields;
 use tidemill_packet::packet::Packet;
-use tidemill_relation::plan::RelationId;
 use tidemill_relation::{Seq, SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::marks;
 
 use super::fields::value_of;
-use super::inbox::{self, Become, TakenPackets};
+use super::inbox::{self, Become, TakenPackets, Way};
+use super::instances::{Receiver, Returned};
 use crate::machine::Machine;
 pub use border::PacketBorder;
+pub(crate) use border::Role;
 use kept::Verdict;
 pub(crate) use state::Packets;
 use state::RulesApp;
@@ -68,7 +70,7 @@ fn take_from(
     border: &mut RulesApp,
     taken: &mut TakenPackets,
 ) {
-    let RulesApp { checked, inputs, kept, counters, .. } = border;
+    let RulesApp { number, checked, inputs, kept, counters, .. } = border;
     // Without links to the app there may be no event.
     let Some(event) = checked.event else { return };
     for (link, port) in inputs.iter() {
@@ -78,15 +80,32 @@ fn take_from(
                 columns((address, port), id, checked.fields.as_ref(), &packet, row);
                 Ok::<(), Infallible>(())
             };
-            let Ok(is_in) = inbox::put(machine, events, (event, &counters.latency), fill);
+            let way = Way {
+                receiver: Receiver::Rules(*number),
+                relation: event,
+                latency: &counters.latency,
+            };
+            let Ok(is_in) = inbox::put_or_post(machine, events, way, fill);
             if is_in {
                 counters.events.add(1);
-                if checked.fields.is_some() {
-                    kept.put(packet);
-                }
+                if checked.keeps_packets() { kept.put(packet) } else { kept.pass() }
             }
         });
     }
+}
+
+/// Takes the event of a packet of another worker.
+pub(super) fn receive(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    number: u32,
+    row: Seq<'_>,
+) {
+    let app = machine.node.borders.packets.apps.get(number as usize);
+    let Some((event, app)) = app.and_then(|app| app.checked.event.zip(Some(app))) else { return };
+    let latency = app.counters.latency.clone();
+    // The node counts what it has no room for.
+    let _ = inbox::put_posted(machine, events, (event, &latency), (0, row));
 }
 
 /// Appends the columns of a packet's event.
@@ -112,11 +131,15 @@ pub(super) fn send(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     marks::leave();
     let mut packets = std::mem::take(&mut machine.node.borders.packets);
     let mut is_sent = false;
+    let instances = machine.node.borders.instances.as_mut();
+    instances.into_iter().for_each(|instances| instances.begin_turn());
     for border in &mut packets.apps {
         let mut turn = Turn { border, ended: None, is_sent: false };
         for (crossing, tuple) in tuples.iter() {
-            if turn.border.checked.crossing().any(|own| own == crossing.relation) {
-                turn.take(machine, events, crossing.relation, tuple);
+            if let Some(role) = turn.border.checked.role(crossing.relation)
+                && !turn.border.give_back(machine, role, tuple)
+            {
+                turn.take(machine, events, role, tuple);
             }
         }
         is_sent |= turn.end(machine);
@@ -126,6 +149,56 @@ pub(super) fn send(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     machine.node.borders.packets = packets;
     if is_sent {
         drive::wake(machine, events);
+    }
+}
+
+/// Does what turns at the first worker have said about packets of this one, turn by turn, from a
+/// tuple on, until that were so many verdicts. Returns the next tuple, and the number of verdicts.
+pub(super) fn returned(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    (tuples, from): (&TupleBuf<Returned>, usize),
+    most: usize,
+) -> (usize, usize) {
+    let mut packets = std::mem::take(&mut machine.node.borders.packets);
+    let (mut at, mut is_sent, mut verdicts) = (from, false, 0);
+    while verdicts < most
+        && let Some((Returned { turn: number, app, .. }, _)) = tuples.get(at)
+    {
+        let is_of_it = |it: &Returned| (it.turn, it.app) == (number, app);
+        let border = packets.apps.get_mut(app as usize);
+        let mut turn = border.map(|border| Turn { border, ended: None, is_sent: false });
+        while let Some((returned, tuple)) = tuples.get(at).filter(|(it, _)| is_of_it(it)) {
+            let turn = turn.iter_mut();
+            turn.for_each(|turn| turn.take(machine, events, returned.role, tuple));
+            verdicts += usize::from(returned.role == Role::Verdict);
+            at += 1;
+        }
+        is_sent |= turn.is_some_and(|turn| turn.end(machine));
+    }
+    packets.move_on |= is_sent;
+    machine.node.borders.packets = packets;
+    if is_sent {
+        drive::wake(machine, events);
+    }
+    (at, verdicts)
+}
+
+impl RulesApp {
+    /// Gives a tuple back to the worker that has its packet, if that is another one.
+    fn give_back(&self, machine: &mut Machine, role: Role, columns: Seq<'_>) -> bool {
+        let Some(instances) = &mut machine.node.borders.instances else { return false };
+        let of_packet = columns.get(2).filter(|packet| match self.checked.fields {
+            Some(_) => packet.as_int().is_some(),
+            None => matches!(packet, Value::Bytes(_)),
+        });
+        let Some(worker) = of_packet.and_then(|packet| instances.worker_of(packet)) else {
+            return false;
+        };
+        if !instances.give_back(worker, (self.number, role), columns) {
+            self.counters.no_room.add(1);
+        }
+        true
     }
 }
 
@@ -142,23 +215,19 @@ impl Turn<'_> {
         &mut self,
         machine: &mut Machine,
         events: &mut Loop<Machine>,
-        relation: RelationId,
+        role: Role,
         columns: Seq<'_>,
     ) {
-        let PacketBorder { event, verdict, hold, .. } = self.border.checked;
-        if verdict == Some(relation) {
-            return self.send(machine, columns);
-        }
         let id = columns.get(2).and_then(|value| value.as_int());
-        if Some(relation) == event && self.border.checked.fields.is_some() {
-            self.ended = id;
-        }
-        if hold == Some(relation) {
-            let seconds = columns.get(3).and_then(seconds);
-            let held = id.zip(seconds);
-            match held.filter(|(id, _)| self.border.kept.hold(*id)) {
-                Some((id, seconds)) => self.release_later(events, id, seconds),
-                None => self.border.counters.not_held.add(1),
+        match role {
+            Role::Verdict => self.send(machine, columns),
+            Role::Event => self.ended = id,
+            Role::Hold => {
+                let held = id.zip(columns.get(3).and_then(seconds));
+                match held.filter(|(id, _)| self.border.kept.hold(*id)) {
+                    Some((id, seconds)) => self.release_later(events, id, seconds),
+                    None => self.border.counters.not_held.add(1),
+                }
             }
         }
     }

@@ -78,7 +78,7 @@ impl RulesBorder {
     }
 
     /// Whether it delivers changes to components.
-    pub(super) fn has_changes(&self) -> bool {
+    pub(crate) fn has_changes(&self) -> bool {
         self.messages.contains(&Meaning::Next)
     }
 

@@ -11,7 +11,8 @@ use tidemill_stdx::marks;
 use super::border::{Meaning, Relation};
 use super::queue::{Change, Delivery, Put};
 use super::state::{Client, RulesInterface, RulesServer};
-use crate::borders::inbox;
+use crate::borders::inbox::{self, Way};
+use crate::borders::instances::Receiver;
 use crate::borders::parameters::{self, emptied, fill};
 use crate::machine::Machine;
 
@@ -63,12 +64,17 @@ impl RulesServer {
                     self.open.insert(name, Box::new(Client::new(interface)));
                 }
                 if let Some(client) = self.open.get_mut(name) {
-                    client.given = Some((Some(*id), row));
+                    client.given = Some((Some((*id, message as u32)), row));
                     return self.held.push_back(name);
                 }
             }
         }
-        let is_in = inbox::put(machine, events, (*id, &counters.latency), |address, row| {
+        let way = Way {
+            receiver: Receiver::Component { interface: interface as u32, message: message as u32 },
+            relation: *id,
+            latency: &counters.latency,
+        };
+        let is_in = inbox::put_or_post(machine, events, way, |address, row| {
             fill(row, (*location, address), parameters, values)
         });
         match is_in {
@@ -92,12 +98,13 @@ impl RulesServer {
         let Some((relation, row)) = client.given.take() else { return };
         let interface = client.interface;
         let RulesInterface { checked, counters, .. } = &self.interfaces[interface];
-        let put = |relation| {
-            let Ok(is_in) =
-                inbox::put(machine, events, (relation, &counters.latency), |_, into| {
-                    into.extend(row.as_seq());
-                    Ok::<(), Infallible>(())
-                });
+        let put = |(relation, message)| {
+            let receiver = Receiver::Component { interface: interface as u32, message };
+            let way = Way { receiver, relation, latency: &counters.latency };
+            let Ok(is_in) = inbox::put_or_post(machine, events, way, |_, into| {
+                into.extend(row.as_seq());
+                Ok::<(), Infallible>(())
+            });
             is_in
         };
         if relation.is_some_and(put) {

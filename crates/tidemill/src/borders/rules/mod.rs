@@ -21,13 +21,15 @@ mod state;
 use tidemill_event::Loop;
 use tidemill_overlog::node::Crossing;
 use tidemill_proc::{Communication, Request, arm};
-use tidemill_relation::TupleBuf;
+use tidemill_relation::{Seq, TupleBuf};
 use tidemill_stdx::marks;
 
+use super::inbox;
 use crate::components::system;
 use crate::machine::Machine;
 use border::Meaning;
 pub use border::RulesBorder;
+use state::RulesInterface;
 pub(crate) use state::RulesServer;
 
 /// Serves a request of a component to rules; returns a request to another interface.
@@ -44,6 +46,26 @@ pub(crate) fn serve(
     machine.node.borders.rules = server;
     machine.node.runner.worker().reuse(values);
     None
+}
+
+/// Takes a tuple that a component of another worker has put.
+pub(super) fn receive(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    (interface, message): (u32, u32),
+    row: Seq<'_>,
+) {
+    let server = std::mem::take(&mut machine.node.borders.rules);
+    if let Some(RulesInterface { checked, counters, .. }) =
+        server.interfaces.get(interface as usize)
+        && let Some(Meaning::Put(relation)) = checked.messages.get(message as usize)
+    {
+        let to = (relation.id, &counters.latency);
+        if !inbox::put_posted(machine, events, to, (relation.location, row)) {
+            counters.full.add(1);
+        }
+    }
+    machine.node.borders.rules = server;
 }
 
 /// Passes the changes of a turn to components.

@@ -43,9 +43,9 @@ pub(super) struct Client {
     pub(super) queue: Queue,
     /// A `Next` is pending.
     pub(super) is_waiting: bool,
-    /// The put that waits for room in the inbox: a tuple with its location; without a relation if
-    /// the new rules lack it.
-    pub(super) given: Option<(Option<RelationId>, SeqBuilder)>,
+    /// The put that waits for room in the inbox: a relation, the message, and a tuple with its
+    /// location; without a relation if the new rules lack it.
+    pub(super) given: Option<(Option<(RelationId, u32)>, SeqBuilder)>,
     /// It was answered while the run was ending, with a delivery or `End`: its next request, or its
     /// end, is awaited.
     pub(super) is_awaited: bool,
@@ -121,10 +121,27 @@ impl RulesServer {
             for (_, client) in self.open.iter_mut().filter(|(_, it)| it.interface == number) {
                 interface.counters.full.add(client.queue.retain(goes_on));
                 if let Some((relation, _)) = &mut client.given {
-                    *relation = relation.and_then(|relation| counterparts.of(relation));
+                    *relation = relation.and_then(|(id, message)| {
+                        counterparts.of(id).map(|relation| (relation, message))
+                    });
                 }
             }
         }
+    }
+
+    /// Follows the rules of another worker to other relations.
+    pub(in crate::borders) fn follow(&mut self, checked: &[RulesBorder]) {
+        for interface in &mut self.interfaces {
+            let is_it = |new: &&RulesBorder| new.interface == interface.checked.interface;
+            if let Some(new) = checked.iter().find(is_it) {
+                interface.checked.clone_from(new);
+            }
+        }
+    }
+
+    /// The borders.
+    pub(in crate::borders) fn checked(&self) -> impl ExactSizeIterator<Item = &RulesBorder> {
+        self.interfaces.iter().map(|interface| &interface.checked)
     }
 
     /// Offers the interfaces to components, numbered after those of the system.

@@ -10,11 +10,11 @@ mod state;
 
 use tidemill_event::{Loop, Time};
 use tidemill_overlog::node::Crossing;
-use tidemill_packet::drive;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use tidemill_stdx::marks;
 
+use super::instances;
 use super::rows::put;
 use crate::machine::Machine;
 
@@ -39,7 +39,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
         refused.extend(settings.take(crossing.kind, columns, &mut undo).err());
     }
     if !undo.is_empty()
-        && let Err(error) = drive::prepare(machine, events, settings.graph())
+        && let Err(error) = instances::prepare(machine, events, settings.graph())
     {
         // Each row is valid by itself; the graph with all of them does not start.
         settings.take_back(undo);
@@ -48,7 +48,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
             let mut text = || columns.next()?.as_str().map(str::to_owned);
             let (app, key) = (text()?, text()?);
             let value = OwnedValue::new(columns.next()?);
-            Some(RefusedSetting { app, key, value, reason: error.to_string() })
+            Some(RefusedSetting { app, key, value, reason: error.clone() })
         }));
     }
     let relation = settings.relations.refused;

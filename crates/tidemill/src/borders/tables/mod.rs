@@ -14,10 +14,12 @@
 //! | `columns` | rows of tables as columns of relations, and back |
 //! | `read` | tables that kernels write |
 //! | `write` | tables that rules write |
+//! | `instances` | the same tables of other workers |
 
 mod border;
 mod check;
 mod columns;
+mod instances;
 mod read;
 mod state;
 mod write;
@@ -33,6 +35,7 @@ pub(crate) use state::Tables;
 
 /// Another graph runs.
 pub(super) fn link(machine: &mut Machine) {
+    instances::link(machine);
     with_tables(machine, |machine, tables| {
         tables.tables.iter_mut().for_each(|table| table.place = None);
         write::link(machine, &mut tables.tables);

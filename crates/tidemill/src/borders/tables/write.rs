@@ -14,6 +14,7 @@ use tidemill_relation::{OwnedValue, SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::marks;
 
 use super::columns::{self, RowError};
+use super::instances;
 use super::state::{RefusedRow, Table, UndoRow};
 use crate::borders::rows::{put, relation_rows};
 use crate::machine::Machine;
@@ -180,6 +181,7 @@ fn write(
             let deleted = changes.iter().filter(|it| matches!(it, Change::Delete(_))).count();
             table.deleted.add(deleted as u64);
             table.inserted.add((changes.len() - deleted) as u64);
+            instances::changed(machine, (app, &spec.name), &changes);
             Ok(())
         }
         Err(reason) => Err((batch.refused(), reason)),
@@ -215,5 +217,7 @@ pub(super) fn leave(machine: &mut Machine, table: &Table) {
     let rows = engine.table_rows(app, name).unwrap_or_default();
     let gone: Vec<Change> = rows.into_iter().map(Change::Delete).collect();
     // A table of another declaration has no entries of the rules.
-    let _ = engine.write_table(app, name, &gone);
+    if engine.write_table(app, name, &gone).is_ok() {
+        instances::changed(machine, (app, name), &gone);
+    }
 }

@@ -21,9 +21,48 @@ pub(super) struct OpenApp {
     pub(super) to: String,
     pub(super) clients: usize,
     pub(super) waiting: VecDeque<Communication>,
-    pub(super) packets: VecDeque<Packet>,
+    pub(super) packets: VecDeque<Queued>,
+    /// The number of them that came from other workers.
+    pub(super) others: usize,
     /// The capture time of the last received packet, which sent packets inherit.
     pub(super) time_ns: Option<i64>,
+}
+
+/// A packet from the graph of another worker.
+pub(crate) struct PostedPacket {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) time_ns: Option<i64>,
+}
+
+/// A packet that waits for a client.
+pub(super) enum Queued {
+    Own(Packet),
+    /// From another worker.
+    Other(u32, PostedPacket),
+}
+
+impl Queued {
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Queued::Own(packet) => packet.bytes(),
+            Queued::Other(_, packet) => &packet.bytes,
+        }
+    }
+
+    pub(super) fn time_ns(&self) -> Option<i64> {
+        match self {
+            Queued::Own(packet) => packet.time_ns(),
+            Queued::Other(_, packet) => packet.time_ns,
+        }
+    }
+
+    /// The worker that it came from, if that is another one.
+    pub(super) fn worker(&self) -> Option<u32> {
+        match self {
+            Queued::Own(_) => None,
+            Queued::Other(worker, _) => Some(*worker),
+        }
+    }
 }
 
 /// Why clients cannot open an app.

@@ -6,6 +6,9 @@
 //! client that has waited longest. Without a waiting client, up to [`QUEUED_MAX`] packets are
 //! queued; further ones stay on the link, which drops and counts.
 //!
+//! If several workers have an instance of the graph each, the packets of all come to the clients,
+//! and what they send goes to the instance of its flow (`borders/instances/outside.rs`).
+//!
 //! A program that is itself an app, of the type `Script`, opens a port of its own by name: it
 //! receives from the input of that name and sends to the output of that name. `FROM -> TO` opens
 //! an input and an output whose names differ.
@@ -18,14 +21,15 @@ use tidemill_event::Loop;
 use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
 use tidemill_packet::engine::Engine;
-use tidemill_packet::packet::Packet;
 use tidemill_proc::Communication;
+use tidemill_relation::Value;
 use tidemill_stdx::marks;
 
 use super::ports::ends;
-use crate::machine::Machine;
+use crate::machine::{Machine, posts};
 pub(super) use clients::Packets;
-use clients::{Client, OpenApp};
+pub(crate) use clients::PostedPacket;
+use clients::{Client, OpenApp, Queued};
 
 /// The maximum number of packets queued at one app.
 const QUEUED_MAX: usize = 1024;
@@ -72,11 +76,20 @@ fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: 
         clients: 0,
         waiting: VecDeque::new(),
         packets: VecDeque::new(),
+        others: 0,
         time_ns: None,
     });
     app.clients += 1;
+    let is_first = app.clients == 1;
     let link = outlet(engine, target);
     packets.clients.insert(from, Client { app: name.to_owned(), link });
+    if is_first && world.node.borders.instances.is_some() {
+        let name = name.to_owned();
+        posts::all(world, move |world, lp| {
+            world.node.borders.open_apps.open(name.clone());
+            drive::wake(world, lp);
+        });
+    }
     world.answer(lp, from, Response::Opened);
 }
 
@@ -94,7 +107,38 @@ pub(crate) fn link(world: &mut Machine) {
     }
 }
 
+/// Sends a frame to the instance of its flow, if that is at another worker; returns whether it
+/// could be sent, or nothing if it is for the graph of this one.
+fn send_elsewhere(world: &mut Machine, from: Communication, bytes: &[u8]) -> Option<bool> {
+    let instances = world.node.borders.instances.as_mut()?;
+    let worker = instances.worker_of(Value::Bytes(bytes))?;
+    let client = world.node.systems.packets.clients.get(from);
+    let client = client.filter(|client| client.link.is_some());
+    let Some(Client { app, .. }) = client.filter(|_| instances.send(worker)) else {
+        return Some(false);
+    };
+    let (app, bytes) = (app.clone(), bytes.to_vec());
+    posts::to(world, worker, move |world, lp| {
+        let engine = &mut world.node.driver.engine;
+        if let Some((link, packet)) = outlet(engine, &app).zip(engine.pool().packet_of(&bytes))
+            && engine.send_link(link, packet).is_ok()
+        {
+            drive::wake(world, lp);
+        }
+        let me = world.share.me;
+        posts::first(world, move |world, _| {
+            world.has_work_of(me);
+            let instances = world.node.borders.instances.as_mut();
+            instances.into_iter().for_each(|instances| instances.has_sent(me));
+        });
+    });
+    Some(true)
+}
+
 fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes: &[u8]) {
+    if let Some(is_sent) = send_elsewhere(world, from, bytes) {
+        return world.answer(lp, from, Response::Sent { is_sent });
+    }
     let (Packets { ports, apps, clients }, driver) =
         (&mut world.node.systems.packets, &mut world.node.driver);
     let client = clients.get(from);
@@ -114,6 +158,34 @@ fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes:
     world.answer(lp, from, Response::Sent { is_sent });
 }
 
+/// Packets for clients have come from the graph of another worker.
+pub(crate) fn arrived(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    name: &str,
+    (worker, packets): (u32, Vec<PostedPacket>),
+) {
+    world.has_work_of(worker);
+    // The last client of an app that is closed has dropped its packets.
+    let Some(app) = world.node.systems.packets.apps.get_mut(name) else { return };
+    app.others += packets.len();
+    app.packets.extend(packets.into_iter().map(|packet| Queued::Other(worker, packet)));
+    deliver(world, lp, name);
+}
+
+/// Tells other workers that clients have taken packets of theirs.
+fn acknowledge(world: &Machine, name: &str, taken: &[Queued]) {
+    let mut workers: Vec<u32> = taken.iter().filter_map(Queued::worker).collect();
+    workers.sort_unstable();
+    for of_one in workers.chunk_by(|one, other| one == other) {
+        let (name, count) = (name.to_owned(), of_one.len());
+        posts::to(world, of_one[0], move |world, lp| {
+            world.node.borders.open_apps.taken(&name, count);
+            drive::wake(world, lp);
+        });
+    }
+}
+
 /// Delivers the packets of all apps to waiting clients.
 pub(crate) fn deliver_all(world: &mut Machine, lp: &mut Loop<Machine>) {
     let names: Vec<String> = world.node.systems.packets.apps.keys().cloned().collect();
@@ -129,18 +201,20 @@ fn deliver(world: &mut Machine, lp: &mut Loop<Machine>, name: &str) {
     let Some(app) = apps.get_mut(name) else { return };
     // Ports have queues of their own, which several opened apps may share.
     let most = if ports.is_some() { app.waiting.len() } else { QUEUED_MAX };
-    while app.packets.len() < most
+    while app.packets.len() - app.others < most
         && let Some(packet) = match ports {
             Some(ports) => ports.take(&app.from),
             None => driver.engine.take_from(&app.from, "input"),
         }
     {
-        app.packets.push_back(packet);
+        app.packets.push_back(Queued::Own(packet));
     }
     let count = app.waiting.len().min(app.packets.len());
     let whom: Vec<Communication> = app.waiting.drain(..count).collect();
-    let what: Vec<Packet> = app.packets.drain(..count).collect();
-    app.time_ns = what.last().map_or(app.time_ns, Packet::time_ns);
+    let what: Vec<Queued> = app.packets.drain(..count).collect();
+    app.time_ns = what.last().map_or(app.time_ns, Queued::time_ns);
+    app.others -= what.iter().filter_map(Queued::worker).count();
+    acknowledge(world, name, &what);
     for (to, packet) in whom.into_iter().zip(what) {
         world.answer(lp, to, Response::Packet { packet: packet.bytes().into() });
     }
@@ -155,5 +229,8 @@ pub(super) fn finished(world: &mut Machine, from: Communication) {
     app.clients -= 1;
     if app.clients == 0 {
         packets.apps.remove(&name);
+        if world.node.borders.instances.is_some() {
+            posts::all(world, move |world, _| world.node.borders.open_apps.close(&name));
+        }
     }
 }

@@ -80,9 +80,9 @@ pub struct TestArgs {
     /// on
     #[arg(long, value_name = "DIR", conflicts_with = "no_shrink")]
     pub found: Option<PathBuf>,
-    /// Keep runs that add coverage in FILE, and make half of the runs mutations of these: the same
-    /// run up to some time, and from there on random numbers of another seed. What FILE has is run
-    /// first; after the runs it is replaced
+    /// Keep runs that add coverage in FILE, and make up to half of the runs mutations of these: the
+    /// same run up to some time, and from there on random numbers of another seed. What FILE has is
+    /// run first; after the runs it is replaced
     #[arg(long, value_name = "FILE")]
     pub corpus: Option<PathBuf>,
     /// Test the properties with mutants: programs that differ in one place each (a term left out, a

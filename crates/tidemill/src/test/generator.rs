@@ -28,7 +28,7 @@ use crate::sim::{FaultOptions, Phase};
 /// The maximum number of inputs made before the results of the first of them are known.
 pub(super) const AHEAD: u64 = 64;
 
-/// The share of mutations, once there is an input to mutate.
+/// The share of mutations, as long as there is an input worth it.
 const MUTATIONS: f64 = 0.5;
 
 /// The share of mutations whose faults remain those of the mutated input.

@@ -5,6 +5,7 @@ mod book;
 mod common;
 mod components;
 mod control;
+mod corpus;
 mod counters;
 mod ends;
 mod equivalent;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use tidemill::console::{Console, Form};
 use tidemill::program::{LoadOptions, Program};
-use tidemill::sim::SimOptions;
+use tidemill::sim::{FaultOptions, SimOptions};
 
 fn main() -> ExitCode {
     let files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
@@ -20,8 +20,9 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
 
+    let faults = FaultOptions { loss: 0.05, ..FaultOptions::default() };
     let options =
-        SimOptions { nodes: 5, end_ns: Some(20_000_000_000), loss: 0.05, ..SimOptions::default() };
+        SimOptions { nodes: 5, end_ns: Some(20_000_000_000), faults, ..SimOptions::default() };
     let console = Console::new(Form::Json, Box::new(io::stdout()), Box::new(io::stderr()));
     match program.sim(options, console) {
         Ok(report) => {

@@ -85,6 +85,7 @@ pub mod program;
 mod properties;
 pub mod reach;
 pub mod reload;
+mod rule_times;
 pub mod run;
 pub mod schemas;
 pub mod script;

@@ -3,7 +3,7 @@
 use tidemill::error::Error;
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{Listen, Report, RunOptions};
-use tidemill::sim::{SimOptions, Simulation};
+use tidemill::sim::{FaultOptions, SimOptions, Simulation};
 use tidemill::tape::taped;
 use tidemill_diag::Sources;
 
@@ -294,7 +294,8 @@ watchmod(got, \"i\").";
 #[test]
 fn long_tuples_cross_a_simulated_network() {
     let sim = |script: &str, seed: u64, loss: f64| {
-        let options = SimOptions { nodes: 2, seed, loss, ..SimOptions::default() };
+        let faults = FaultOptions { loss, ..FaultOptions::default() };
+        let options = SimOptions { nodes: 2, seed, faults, ..SimOptions::default() };
         let options_of_load = LoadOptions {
             injected: Some(["start".to_owned()].into_iter().collect()),
             ..LoadOptions::default()

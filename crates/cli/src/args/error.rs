@@ -10,8 +10,6 @@ use tidemill_event::UserError;
 pub enum ValueError {
     /// It is no number.
     Number(NumberError),
-    /// It is a time of 0.
-    NoTime,
     /// It is no name of a macro.
     Macro(String),
     /// It is no number of bytes.
@@ -52,7 +50,6 @@ impl fmt::Display for ValueError {
         let (text, what) = match self {
             ValueError::Number(error) => return error.fmt(f),
             ValueError::User(error) => return error.fmt(f),
-            ValueError::NoTime => return f.write_str("a time of 0 is over before it begins"),
             ValueError::NodeCount => return f.write_str("from 1 to 1000000 nodes"),
             ValueError::NotRoot => return f.write_str("only root can go on as another user"),
             ValueError::Fabric => return f.write_str("known are udp, reliable and tcp"),

@@ -13,8 +13,9 @@ use tidemill_event::User;
 use super::Sources;
 use super::devices::Devices;
 use super::error::ValueError;
-use super::values::{address, nodes, size, some_milliseconds, some_seconds};
-use tidemill::script::{latency_of_shape, probability};
+use super::values::{address, nodes, size};
+use tidemill::script::{latency_of_shape, probability, some_milliseconds, some_seconds};
+use tidemill::sim::Phase;
 use tidemill_event::Shape;
 
 /// Tuples given on the command line.
@@ -242,6 +243,10 @@ pub struct SimArgs {
     /// Set clocks up to S seconds ahead or behind, with a drift of up to 1%
     #[arg(long, value_name = "S", value_parser = some_seconds, conflicts_with = "linearizable")]
     pub skew: Option<u64>,
+    /// From T seconds on, draw random numbers from seed S, and have these faults in place of the
+    /// others; what happens before T stays the same. May be given several times
+    #[arg(long, value_name = "T seed S [FAULT VALUE]...", value_parser = Phase::parse)]
+    pub then: Vec<Phase>,
     /// End all faults 1.5 S before the end, and fail if the table `unsettled` of a node still has a
     /// row S later
     #[arg(long, value_name = "S", value_parser = some_seconds)]

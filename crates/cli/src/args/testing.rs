@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tidemill::history::ModelName;
-use tidemill::script::seconds_text;
+use tidemill::script::{seconds_text, some_seconds};
 use tidemill::test::{Faults, SimCommand};
 
 use super::devices::Devices;
 use super::error::ValueError;
 use super::options::{EngineKind, Tuples};
 use super::sources::Sources;
-use super::values::{nodes, some_seconds};
+use super::values::nodes;
 
 /// `test`.
 #[derive(Args, Debug)]
@@ -80,10 +80,15 @@ pub struct TestArgs {
     /// on
     #[arg(long, value_name = "DIR", conflicts_with = "no_shrink")]
     pub found: Option<PathBuf>,
+    /// Keep runs that add coverage in FILE, and make up to half of the runs mutations of these: the
+    /// same run up to some time, and from there on random numbers of another seed. What FILE has is
+    /// run first; after the runs it is replaced
+    #[arg(long, value_name = "FILE")]
+    pub corpus: Option<PathBuf>,
     /// Test the properties with mutants: programs that differ in one place each (a term left out, a
     /// comparison flipped, two columns swapped, a rule left out). Each is run until a run fails,
     /// for 10 s or --wall; survivors fail the test
-    #[arg(long, conflicts_with_all = ["found", "coverage", "no_shrink"])]
+    #[arg(long, conflicts_with_all = ["found", "coverage", "no_shrink", "corpus"])]
     pub mutants: bool,
     /// A list of mutants that are equivalent to the program, with reasons: they need not be found,
     /// and must not be

@@ -9,7 +9,7 @@ use super::options::{EngineKind, ExplainArgs, Form, RunArgs, SimArgs};
 use super::{Sources, TestArgs};
 
 /// Options, and the kinds of files that they apply to.
-const CONCERNS: [(&str, &[FileKind]); 53] = [
+const CONCERNS: [(&str, &[FileKind]); 55] = [
     ("--listen", &[Rules]),
     ("--nodes", &[Rules, Components, Packets]),
     ("--device", &[Packets]),
@@ -31,8 +31,10 @@ const CONCERNS: [(&str, &[FileKind]); 53] = [
     ("--pause", &[Rules]),
     ("--slow", &[Rules]),
     ("--skew", &[Rules]),
+    ("--then", &[Rules, Components]),
     ("--settle", &[Rules]),
     ("--coverage", &[Rules]),
+    ("--corpus", &[Rules]),
     ("--script", &[Rules, Components, Packets]),
     ("--linearizable", &[Rules]),
     ("--trace", &[Rules]),
@@ -151,6 +153,7 @@ impl Given for SimArgs {
             ("--pause", self.pause.is_some()),
             ("--slow", self.slow.is_some()),
             ("--skew", self.skew.is_some()),
+            ("--then", !self.then.is_empty()),
             ("--settle", self.settle.is_some()),
             ("--script", self.script.is_some()),
             ("--device", !self.devices.given.is_empty()),
@@ -183,6 +186,7 @@ impl Given for TestArgs {
             ("--inject", !tuples.inject.is_empty()),
             ("--turn-limit", self.turn_limit.is_some()),
             ("--coverage", self.coverage),
+            ("--corpus", self.corpus.is_some()),
         ];
         chosen(own).chain(sources.given()).chain(engine_given(self.engine)).collect()
     }

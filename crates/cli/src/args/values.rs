@@ -28,23 +28,6 @@ impl FromStr for Define {
     }
 }
 
-/// A positive number of seconds, as nanoseconds.
-pub(super) fn some_seconds(text: &str) -> Result<u64, ValueError> {
-    match tidemill::script::seconds(text)? {
-        0 => Err(ValueError::NoTime),
-        ns => Ok(ns),
-    }
-}
-
-/// A positive number of milliseconds, as nanoseconds.
-pub(super) fn some_milliseconds(text: &str) -> Result<u64, ValueError> {
-    // A thousandth of the same digits as seconds.
-    match tidemill::script::seconds(text)? / 1000 {
-        0 => Err(ValueError::NoTime),
-        ns => Ok(ns),
-    }
-}
-
 /// A number of bytes such as `512M`, `64K` or `2G`.
 pub(super) fn size(text: &str) -> Result<u64, ValueError> {
     let wrong = || ValueError::Size(text.to_owned());

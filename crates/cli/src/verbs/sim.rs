@@ -8,8 +8,8 @@ use std::time::Instant;
 use tidemill::console::Form;
 use tidemill::program::{Kinds, Program};
 use tidemill::run::EngineKind as GraphEngine;
-use tidemill::script::Script;
-use tidemill::sim::{Settle, SimOptions, Simulation, can_be_unsettled};
+use tidemill::script::{Script, seconds_text};
+use tidemill::sim::{FaultOptions, Phase, Settle, SimOptions, Simulation, can_be_unsettled};
 use tidemill::summary::Summary;
 
 use super::common::{self, console};
@@ -69,13 +69,14 @@ fn simulate(
     let svg = args.svg.clone();
     let (script, sources) = script_file::checked(script, report)?;
     let options = options(args, script.as_ref(), &program, &interrupt, report)?;
-    let seed = options.seed;
+    let (seed, phases) = (options.seed, options.then.clone());
     refuse_settle(options.settle, options.end_ns, script.as_ref(), &program, report)?;
     let simulation = Simulation::new(program, options);
     let mut simulation = simulation.map_err(|message| common::failed(report, &message))?;
     if let Some(script) = &script {
         common::report_all(&sources, &simulation.script(script, &sources), report)?;
     }
+    refuse_phases(&phases, simulation.faults_end_ns(), report)?;
     let form = if json { Form::Json } else { Form::Text };
     let (began, again) = (Instant::now(), simulation.clone());
     let ran = simulation.run(console(form, report));
@@ -146,29 +147,19 @@ fn options(
     let default = SimOptions::default();
     let nodes = args.nodes.or(script.and_then(|script| script.nodes)).unwrap_or(default.nodes);
     let seed = args.seed.or(script.and_then(|script| script.seed)).unwrap_or(default.seed);
-    let (least, most, latency_shape) =
-        args.latency.unwrap_or((default.latency.0, default.latency.1, default.latency_shape));
     let tolerated_ns = args.tolerate.unwrap_or(0);
     Ok(SimOptions {
         nodes,
         workers: args.workers,
         seed,
         end_ns: args.end,
-        latency: (least, most),
-        latency_shape,
-        loss: args.loss,
-        duplicate: args.duplicate,
-        reorder: args.reorder,
-        churn_ns: args.churn,
-        kill_ns: args.kill,
-        partition_ns: args.partition,
-        pause_ns: args.pause,
-        slow_ns: args.slow,
-        skew_ns: args.skew,
+        faults: faults(&args),
+        then: args.then,
         settle: args.settle.map(|after_ns| Settle { after_ns, tolerated_ns }),
         seal,
         linearizable,
         observes_order: false,
+        sample_ns: None,
         trace: args.trace,
         landmark: common::landmark(&args.sources.defines),
         extra,
@@ -182,6 +173,47 @@ fn options(
         stop: Some(interrupt.requested.clone()),
         ends_process: true,
     })
+}
+
+/// Refuses phases that are out of order, or begin after the end of faults.
+fn refuse_phases(
+    phases: &[Phase],
+    faults_end_ns: Option<u64>,
+    report: Reporter,
+) -> Result<(), Status> {
+    let mut wrong = Vec::new();
+    for (phase, next) in phases.iter().zip(phases.iter().skip(1)) {
+        if phase.from_ns >= next.from_ns {
+            let [from, next] = [phase, next].map(|phase| seconds_text(phase.from_ns));
+            wrong.push(format!("--then {next} must come before --then {from}: in order of time"));
+        }
+    }
+    let end_ns = faults_end_ns.unwrap_or(u64::MAX);
+    for phase in phases.iter().filter(|phase| phase.from_ns >= end_ns) {
+        let [from, end] = [phase.from_ns, end_ns].map(seconds_text);
+        wrong.push(format!("--then {from} has no effect here: faults end at {end} s"));
+    }
+    common::refuse(&wrong, report)
+}
+
+/// The faults from the start on.
+fn faults(args: &SimArgs) -> FaultOptions {
+    let default = FaultOptions::default();
+    let (least, most, latency_shape) =
+        args.latency.unwrap_or((default.latency.0, default.latency.1, default.latency_shape));
+    FaultOptions {
+        latency: (least, most),
+        latency_shape,
+        loss: args.loss,
+        duplicate: args.duplicate,
+        reorder: args.reorder,
+        churn_ns: args.churn,
+        kill_ns: args.kill,
+        partition_ns: args.partition,
+        pause_ns: args.pause,
+        slow_ns: args.slow,
+        skew_ns: args.skew,
+    }
 }
 
 /// The engine for the graphs of `nodes` nodes. Compiling for each of several nodes takes longer

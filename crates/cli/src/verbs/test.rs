@@ -8,6 +8,7 @@ use tidemill::program::{Kinds, Program};
 use tidemill::script::Script;
 use tidemill::sim::{Settle, SimOptions, can_be_unsettled};
 use tidemill::test::{Fault, Test, TestEvent, TestOptions, TestReport};
+use tidemill_diag::Sources;
 
 use super::common;
 use super::components::{self, most_of_memory};
@@ -82,6 +83,10 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     if let Some(script) = &script {
         common::report_all(&sources, &test.script(script, &sources), report)?;
     }
+    let mut sources = Sources::new();
+    let found = test.corpus(&mut sources);
+    let found = found.map_err(|message| common::failed(report, &message))?;
+    common::report_all(&sources, &found, report)?;
     if let Some(reason) = test.alone() {
         report.note(&format!("one worker only: {reason}"));
     }
@@ -180,6 +185,7 @@ fn options(
         command: args.command(end_ns),
         shrinks: !args.no_shrink,
         found: args.found.clone(),
+        corpus: args.corpus.clone(),
         seeds: args.seeds.unwrap_or(all_seeds),
         wall: args.wall.map(Duration::from_nanos),
         workers: args.workers.unwrap_or_else(processors),
@@ -188,7 +194,7 @@ fn options(
         each: SimOptions {
             end_ns,
             linearizable,
-            observes_order: args.coverage,
+            observes_order: args.coverage || args.corpus.is_some(),
             settle: settle.map(|after_ns| Settle { after_ns, tolerated_ns }),
             seal,
             landmark: common::landmark(&args.sources.defines),

@@ -55,7 +55,7 @@ impl Sim {
         Sim {
             now: Time::ZERO,
             random: Rng::new(seed),
-            entropy: Rng::new(hash::combine(seed, ENTROPY)),
+            entropy: entropy(seed),
             secret: Secret::FIXED,
             net: Net::new(seed, Conditions::default()),
             looks: 0,
@@ -73,6 +73,12 @@ impl Sim {
     pub fn with_hash_secret(mut self, secret: Secret) -> Sim {
         self.secret = secret;
         self
+    }
+
+    /// Draws all random numbers from another seed from now on.
+    pub fn reseed(&mut self, seed: u64) {
+        (self.random, self.entropy) = (Rng::new(seed), entropy(seed));
+        self.net.reseed(seed);
     }
 
     /// The conditions of the network; a change concerns what is sent from now on.
@@ -196,4 +202,9 @@ impl Sim {
             self.looks = 0;
         }
     }
+}
+
+/// The stream of keys of a seed.
+fn entropy(seed: u64) -> Rng {
+    Rng::new(hash::combine(seed, ENTROPY))
 }

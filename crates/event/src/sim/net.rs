@@ -60,6 +60,11 @@ impl Net {
         }
     }
 
+    /// Draws the fates of messages from another seed from now on.
+    pub(super) fn reseed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
     /// The number of the node of this name, given now if it is new.
     pub(super) fn node(&mut self, name: &str) -> u32 {
         if let Some(&index) = self.names.get(name) {

@@ -54,6 +54,23 @@ fn one_seed_gives_one_run() {
 }
 
 #[test]
+fn another_seed_replaces_all_streams_of_the_first() {
+    let faults = |sim: &mut Sim| sim.conditions().loss = 0.1;
+    let reseeded = |sim: &mut Sim| {
+        faults(sim);
+        sim.reseed(8);
+    };
+    assert_eq!(run(7, reseeded), run(8, faults));
+    let (mut one, mut other) = (Sim::new(7), Sim::new(8));
+    one.reseed(8);
+    assert!((0..10).all(|_| one.random() == other.random()));
+    let (mut bytes, mut others) = ([0; 9], [0; 9]);
+    one.fill_entropy(&mut bytes).unwrap();
+    other.fill_entropy(&mut others).unwrap();
+    assert_eq!(bytes, others);
+}
+
+#[test]
 fn a_faultless_network_keeps_order_and_loses_nothing() {
     let (trace, drops) = run(1, |_| {});
     assert_eq!(drops.sent, drops.received);

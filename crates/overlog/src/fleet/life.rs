@@ -196,8 +196,7 @@ fn guard(
 /// The node of a new life, with its first events in its inbox.
 fn new_node(fleet: &Fleet, id: NodeId, hash_secret: Secret) -> Node {
     let slot = &fleet.slots[id.0 as usize];
-    let lives = u64::from(slot.life) << 32 | u64::from(id.0);
-    let seed = tidemill_stdx::hash::combine(fleet.seed, lives);
+    let seed = fleet.seed_of(id, slot.life);
     let mut node = Node::new(fleet.program.clone(), slot.identity.clone(), seed, hash_secret);
     fleet.turn_tuples_max.iter().for_each(|&most| node.limit_turns(most));
     fleet.interrupt.iter().for_each(|flag| node.interrupt_by(flag.clone()));

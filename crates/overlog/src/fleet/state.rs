@@ -166,6 +166,22 @@ impl Fleet {
         }
     }
 
+    /// Draws random numbers of all nodes from another seed, in this life and later ones.
+    pub fn reseed(&mut self, seed: u64) {
+        self.seed = seed;
+        for (id, slot) in (0..).map(NodeId).zip(&self.slots) {
+            if let Some(alive) = &slot.alive {
+                alive.node.reseed(self.seed_of(id, slot.life));
+            }
+        }
+    }
+
+    /// The seed of a life of a node.
+    pub(super) fn seed_of(&self, id: NodeId, life: u32) -> u64 {
+        let lives = u64::from(life) << 32 | u64::from(id.0);
+        tidemill_stdx::hash::combine(self.seed, lives)
+    }
+
     /// Takes the room for received bytes; to be given back.
     pub(super) fn take_buffer(&mut self) -> Vec<u8> {
         let mut buffer = std::mem::take(&mut self.buffer);

@@ -74,6 +74,11 @@ impl NodeAmbient {
         self.messages = messages;
     }
 
+    /// Draws random numbers from another seed from now on.
+    pub(super) fn reseed(&self, seed: u64) {
+        *self.random.borrow_mut() = Rng::new(seed);
+    }
+
     /// Sets the random choices from now on.
     pub(super) fn choose(&self, chosen: Chosen) {
         *self.chosen.borrow_mut() = Some((chosen, 0));

@@ -36,9 +36,14 @@ impl Node {
 
     /// Adds what has been covered here.
     pub fn add_coverage(&self, sums: &mut Coverage) {
-        let plan = self.program.plan();
         let Coverage { rules, pairs, .. } = sums;
         pairs.extend(self.order.iter().flat_map(|order| order.pairs.iter().copied()));
+        self.add_coverage_of_rules(rules);
+    }
+
+    /// Adds what its rules have covered, by number of the rule.
+    pub fn add_coverage_of_rules(&self, rules: &mut Vec<RuleCoverage>) {
+        let plan = self.program.plan();
         rules.resize(plan.rules.len(), RuleCoverage::default());
         for (sum, counters) in rules.iter_mut().zip(&self.counters.rules) {
             sum.fired += counters.fired;

@@ -173,6 +173,11 @@ impl Node {
         node
     }
 
+    /// Draws random numbers from another seed from now on.
+    pub fn reseed(&self, seed: u64) {
+        self.ambient.reseed(seed);
+    }
+
     /// Its name and place.
     pub fn identity(&self) -> &Identity {
         &self.identity

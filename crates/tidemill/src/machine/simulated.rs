@@ -9,6 +9,7 @@ use tidemill_overlog::node::Coverage;
 use tidemill_relation::plan::RelationId;
 
 use crate::properties::Properties;
+use crate::rule_times::RuleTimes;
 use crate::script::Victim;
 use crate::switch::{Plug, Switches};
 use crate::unsettled::Unsettled;
@@ -44,6 +45,8 @@ pub(crate) struct Simulated {
     pub(crate) kills: Vec<(u64, u32, Victim)>,
     /// The coverage of lives that have ended.
     pub(crate) coverage: Coverage,
+    /// When rules first did something, if that is sampled.
+    pub(crate) rule_times: RuleTimes,
     /// The number of turns of lives that have ended.
     pub(crate) retired: u64,
     /// The devices of each node at links, and the links.

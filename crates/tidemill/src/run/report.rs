@@ -11,6 +11,7 @@ use tidemill_proc::{Counts, fault};
 use tidemill_stat::Held;
 
 use crate::profile::Profile;
+use crate::rule_times::RuleTimes;
 use crate::summary::Summary;
 
 /// The end of a run.
@@ -38,6 +39,8 @@ pub struct Report {
     pub starts_again: bool,
     /// What nodes have covered of their rules, in a simulation.
     pub coverage: Coverage,
+    /// When rules first did something, if a simulation was sampled.
+    pub(crate) rule_times: RuleTimes,
     /// Its counters, which the registry shows as long as the report exists.
     pub(crate) counters: Vec<Held>,
     /// Other errors: files that could not be written, apps out of order at the end.

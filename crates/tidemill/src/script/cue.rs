@@ -72,6 +72,8 @@ pub enum CueAction {
     Manual,
     /// Fires the timer of a rule.
     Timer(Vec<u32>, String),
+    /// Draws random numbers from another seed from now on.
+    Seed(u64),
     /// Ends all faults.
     Calm,
     /// Checks tables.
@@ -169,6 +171,7 @@ impl Binding<'_> {
             }
             ActionKind::Manual => CueAction::Manual,
             ActionKind::Timer(nodes, rule) => CueAction::Timer(self.numbers(nodes)?, rule.clone()),
+            ActionKind::Seed(seed) => CueAction::Seed(*seed),
             ActionKind::Calm => CueAction::Calm,
             ActionKind::Expect { nodes, pattern, count } => self.expect(nodes, pattern, *count)?,
             ActionKind::End => CueAction::End,

@@ -16,6 +16,8 @@ pub enum NumberError {
     Times(String),
     /// It is a step of no time.
     NoStep,
+    /// It is a time of 0.
+    NoTime,
     /// It is no probability.
     Probability(String),
     /// It is no range of latencies.
@@ -34,6 +36,7 @@ impl fmt::Display for NumberError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (text, what) = match self {
             NumberError::NoStep => return f.write_str("a step of 0 would never end"),
+            NumberError::NoTime => return f.write_str("a time of 0 is over before it begins"),
             NumberError::TooLong(text) => return write!(f, "`{text}` is over 292 years"),
             NumberError::Seconds(text) => {
                 (text, "time: seconds with up to 9 decimals, such as `2.5`")

@@ -15,6 +15,7 @@
 //! at T drop A B ['tuple']             at T duplicate A B [MS] ['tuple']
 //! at T delay A B MS ['tuple']         at T deliver A B ['tuple']
 //! at T manual                         at T timer NODE RULE
+//! at T seed S                         random numbers from another seed
 //! at T calm
 //! at T expect NODE pattern(...) [count N]
 //! at T end
@@ -49,7 +50,8 @@ use tidemill_stdx::sorted::SortedSet;
 pub use cue::{Cue, CueAction, bind};
 pub use error::NumberError;
 pub use number::{latency, latency_of_shape, latency_text, probability};
-pub use number::{seconds, seconds_text, signed_seconds_text};
+pub use number::{nodes, seconds, seconds_text, seed, signed_seconds_text};
+pub use number::{some_milliseconds, some_seconds};
 pub use parse::parse;
 pub use print::lines;
 
@@ -183,6 +185,8 @@ pub enum ActionKind {
     Manual,
     /// Fires the timer of a rule.
     Timer(Nodes, String),
+    /// Draws random numbers from another seed from now on.
+    Seed(u64),
     /// Ends all faults.
     Calm,
     /// Checks the rows of a table.

@@ -36,6 +36,45 @@ pub fn seconds_text(ns: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A positive number of seconds in the form of [`seconds`], as nanoseconds.
+///
+/// # Errors
+/// The expected form.
+pub fn some_seconds(text: &str) -> Result<u64, NumberError> {
+    seconds(text).and_then(some)
+}
+
+/// A positive number of milliseconds with decimals, as nanoseconds.
+///
+/// # Errors
+/// The expected form.
+pub fn some_milliseconds(text: &str) -> Result<u64, NumberError> {
+    milliseconds(text).and_then(some)
+}
+
+fn some(ns: u64) -> Result<u64, NumberError> {
+    if ns == 0 { Err(NumberError::NoTime) } else { Ok(ns) }
+}
+
+/// A seed of random numbers.
+///
+/// # Errors
+/// The expected form.
+pub fn seed(text: &str) -> Result<u64, NumberError> {
+    text.parse().map_err(|_| NumberError::Seed(text.to_owned()))
+}
+
+/// A number of nodes.
+///
+/// # Errors
+/// The expected form.
+pub fn nodes(text: &str) -> Result<u32, NumberError> {
+    match text.parse() {
+        Ok(nodes @ 1..=1_000_000) => Ok(nodes),
+        _ => Err(NumberError::Nodes(text.to_owned())),
+    }
+}
+
 /// A probability from 0 to 1.
 ///
 /// # Errors

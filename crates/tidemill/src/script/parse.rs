@@ -6,7 +6,7 @@ use tidemill_diag::{Diagnostic, FileId, Span};
 use tidemill_event::Act;
 
 use super::error::NumberError;
-use super::number::{latency_of_shape, milliseconds, probability, seconds, signed_seconds};
+use super::number::{self, latency_of_shape, milliseconds, probability, seconds, signed_seconds};
 use super::words::{Words, unexpected_word};
 use super::{Action, ActionKind, Direction, NodeSelection, Nodes, Script, Template, Victim, When};
 
@@ -45,18 +45,8 @@ fn setting(words: &mut Words<'_>, script: &mut Script) -> Option<Result<(), Diag
     let mut read = || {
         let (word, _) = words.word();
         match word {
-            "nodes" => {
-                let nodes = words.read(|text| match text.parse() {
-                    Ok(nodes @ 1..=1_000_000) => Ok(nodes),
-                    _ => Err(NumberError::Nodes(text.to_owned())),
-                });
-                script.nodes = Some(nodes?);
-            }
-            _ => {
-                let wrong = |text: &str| NumberError::Seed(text.to_owned());
-                let seed = words.read(|text| text.parse().map_err(|_| wrong(text)));
-                script.seed = Some(seed?);
-            }
+            "nodes" => script.nodes = Some(words.read(number::nodes)?),
+            _ => script.seed = Some(words.read(number::seed)?),
         }
         words.end()
     };
@@ -101,7 +91,7 @@ fn times(text: &str) -> Result<(u64, u64), NumberError> {
 
 const VERBS: &str = "an action: inject, fact, crash, restart, kill, pause, slow, clock, partition, \
                      heal, loss, duplicate, reorder, latency, drop, delay, deliver, manual, \
-                     timer, calm, expect or end";
+                     timer, seed, calm, expect or end";
 
 fn what(words: &mut Words<'_>) -> Result<ActionKind, Diagnostic> {
     let (verb, span) = words.word();
@@ -137,6 +127,7 @@ fn what(words: &mut Words<'_>) -> Result<ActionKind, Diagnostic> {
         "drop" | "duplicate" | "delay" | "deliver" => message(words, verb)?,
         "manual" => ActionKind::Manual,
         "timer" => ActionKind::Timer(nodes(words)?, rule(words)?),
+        "seed" => ActionKind::Seed(words.read(number::seed)?),
         "calm" => ActionKind::Calm,
         "expect" => expect(words)?,
         "end" => ActionKind::End,

@@ -59,6 +59,7 @@ fn actions(action: &CueAction, plan: &Plan) -> Vec<String> {
         }
         CueAction::Message { act, from, to, tuple } => one(message(act, (*from, *to), tuple)),
         CueAction::Manual => one("manual".to_owned()),
+        CueAction::Seed(seed) => one(format!("seed {seed}")),
         CueAction::Calm => one("calm".to_owned()),
         CueAction::Expect { rows, count, .. } => rows
             .iter()
@@ -155,6 +156,7 @@ at 5 duplicate 0 1 10 'lookup(\"n1:1\", _)'
 at 5 delay 0 1 250.5
 at 5 deliver 0 1
 at 6 manual
+at 6 seed 99
 at 6 calm
 at 7 expect 1 succ(\"n1:1\", _)
 at 7 expect 1 succ(_, _) count 2

@@ -1,5 +1,6 @@
 //! Why a simulation can use one worker only.
 
+use super::options::SimOptions;
 use super::settle;
 use super::setup::{Setup, has_leases};
 use crate::script::{Cue, CueAction};
@@ -39,8 +40,9 @@ pub(super) fn reason(setup: &Setup) -> Option<String> {
 
 /// The minimum latency of a datagram, at the start or later.
 pub(super) fn least_latency_ns(setup: &Setup) -> u64 {
-    let (least, _) = setup.common.options.latency;
-    let first = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
+    let SimOptions { faults, then, .. } = &setup.common.options;
+    let phases = then.iter().map(|phase| phase.faults.latency_ns().0);
+    let first = phases.fold(faults.latency_ns().0, u64::min);
     let later = setup.common.cues.iter().filter_map(|cue| match cue.action {
         CueAction::Latency { least, .. } => Some(least),
         _ => None,

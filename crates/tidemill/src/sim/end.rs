@@ -17,6 +17,8 @@ pub(super) fn sum_up(
     let mut summary = Summary::of_part(&machine.fleet, events);
     let ended = machine.sim.as_mut().map(|sim| std::mem::take(&mut sim.coverage));
     report.coverage = ended.unwrap_or_default();
+    let times = machine.sim.as_mut().map(|sim| std::mem::take(&mut sim.rule_times));
+    report.rule_times = times.unwrap_or_default();
     for node in machine.fleet.ids().filter_map(|id| machine.fleet.node(id)) {
         node.add_coverage(&mut report.coverage);
     }

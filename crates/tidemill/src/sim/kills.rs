@@ -14,17 +14,17 @@ const STREAM: u64 = 0x6b69_6c6c_0000;
 /// Makes a component or an app of each node fail, again and again after exponentially distributed
 /// times of this mean. The entry component is spared: its fault ends the node.
 ///
-/// Ends at `until_ns`, if given.
+/// Lasts from `times.0` to `times.1`, if given.
 pub(super) fn kills(
     machine: &Machine,
     events: &mut Loop<Machine>,
     (mean_ns, seed): (u64, u64),
-    until_ns: Option<u64>,
+    times: (u64, Option<u64>),
 ) {
     let (streams, mean) = (Rng::new(seed).fork(STREAM), mean_ns as f64);
     for node in machine.fleet.ids().filter(|node| machine.share.has(*node)) {
         let random = streams.fork(node.0.into());
-        random_times::repeat(events, (random, mean), until_ns, move |machine, events, random| {
+        random_times::repeat(events, (random, mean), times, move |machine, events, random| {
             kill_one(machine, events, node, random);
             mean
         });

@@ -88,17 +88,17 @@ fn elsewhere(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, alive
 /// Makes all nodes but the first live for exponentially distributed times of this mean, and stay
 /// down for a tenth of it on average.
 ///
-/// Ends at `until_ns`, if given.
+/// Lasts from `times.0` to `times.1`, if given.
 pub(super) fn churn(
     machine: &Machine,
     events: &mut Loop<Machine>,
     (mean_ns, seed): (u64, u64),
-    until_ns: Option<u64>,
+    times: (u64, Option<u64>),
 ) {
     let (streams, mean) = (Rng::new(seed).fork(STREAM), mean_ns as f64);
     for NodeId(node) in machine.fleet.ids().skip(1) {
         let random = streams.fork(node.into());
-        random_times::repeat(events, (random, mean), until_ns, move |machine, events, _| {
+        random_times::repeat(events, (random, mean), times, move |machine, events, _| {
             if machine.is_alive(NodeId(node)) {
                 crash(machine, events, node);
                 note_churned(machine, events, node, true);
@@ -112,6 +112,15 @@ pub(super) fn churn(
     }
 }
 
+/// Restarts nodes that churn has ended.
+pub(super) fn end_churn(machine: &mut Machine, events: &mut Loop<Machine>) {
+    let churned = machine.sim.as_mut().map(|sim| std::mem::take(&mut sim.churned));
+    for node in churned.into_iter().flatten() {
+        restart(machine, events, node);
+        note_life(machine, events, node, true);
+    }
+}
+
 fn note_churned(machine: &mut Machine, events: &Loop<Machine>, node: u32, is_down: bool) {
     let Some(sim) = &mut machine.sim else { return };
     sim.churned.retain(|other| *other != node);
@@ -122,7 +131,7 @@ fn note_churned(machine: &mut Machine, events: &Loop<Machine>, node: u32, is_dow
 }
 
 /// Records that churn, or its end, has started or ended a node.
-pub(super) fn note_life(machine: &mut Machine, events: &Loop<Machine>, node: u32, is_alive: bool) {
+fn note_life(machine: &mut Machine, events: &Loop<Machine>, node: u32, is_alive: bool) {
     if let Some(sim) = &mut machine.sim {
         sim.lives.push((events.now().0, node, is_alive));
     }

@@ -20,7 +20,10 @@
 //!                                [drawn]  faults that the seed draws, as cues
 //!                                [stage]  what cues do
 //!                                [recording] a run as cues
+//!                                [fault_options] how likely and strong faults are
+//!                                [phase]  other random numbers and faults from a time on
 //!                                [messages] what they do to single datagrams
+//!                                [sampling] when rules first do something
 //!                                [settle] when faults end, and what must be gone then
 //!                                [vigil]  when nothing is left but leases
 //!                                [end]    the summary
@@ -42,13 +45,16 @@ mod common;
 mod devices;
 mod drawn;
 mod end;
+mod fault_options;
 mod kills;
 mod life;
 mod messages;
 mod options;
+mod phase;
 mod random_times;
 mod recording;
 mod roll;
+mod sampling;
 mod settle;
 mod setup;
 mod stage;
@@ -80,10 +86,13 @@ use crate::why::Explanation;
 use common::{Common, Recording};
 use setup::Setup;
 
+pub(crate) use phase::{PhaseWords, write_seeded};
 pub(crate) use recording::Messages;
 
 pub use crate::unsettled::Settle;
+pub use fault_options::FaultOptions;
 pub use options::SimOptions;
+pub use phase::{Phase, PhaseError, PhaseReason};
 
 /// A program with its simulation options; see the module. Clones share the compiled program.
 #[derive(Clone)]
@@ -206,22 +215,12 @@ impl Simulation {
 
     /// The same program under these actions, without other faults, on `nodes` nodes.
     pub(crate) fn replay(&self, nodes: u32, seed: u64, cues: Vec<Cue>) -> Simulation {
-        let default = SimOptions::default();
         let options = SimOptions {
             nodes,
             seed,
             end_ns: self.end_ns(),
-            latency: default.latency,
-            latency_shape: default.latency_shape,
-            loss: 0.0,
-            duplicate: 0.0,
-            reorder: 0.0,
-            churn_ns: None,
-            kill_ns: None,
-            partition_ns: None,
-            pause_ns: None,
-            slow_ns: None,
-            skew_ns: None,
+            faults: FaultOptions::default(),
+            then: Vec::new(),
             ..self.options.clone()
         };
         let identities = identities(options.nodes, options.landmark.as_deref());
@@ -231,6 +230,11 @@ impl Simulation {
     /// Its end, by its options or its script.
     pub(crate) fn end_ns(&self) -> Option<u64> {
         settle::end_ns(&self.cues, self.options.end_ns)
+    }
+
+    /// The end of faults that are drawn; `None` if they need not end.
+    pub fn faults_end_ns(&self) -> Option<u64> {
+        settle::faults_end_ns(&self.cues, &self.options)
     }
 
     /// The names of its rules and their places, by number.

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use tidemill_event::Shape;
 use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_stdx::sorted::SortedMap;
 
+use super::fault_options::FaultOptions;
+use super::phase::Phase;
 use crate::devices::SimDevice;
 use crate::history::Model;
 use crate::run::{Engine, EngineKind};
@@ -26,28 +26,10 @@ pub struct SimOptions {
     pub seed: u64,
     /// The end of the run, in nanoseconds; `None`: when nothing is left to do.
     pub end_ns: Option<u64>,
-    /// The minimum and maximum latency of a datagram.
-    pub latency: (Duration, Duration),
-    /// The shape of its distribution.
-    pub latency_shape: Shape,
-    /// The probability that a datagram is lost.
-    pub loss: f64,
-    /// The probability that a datagram is duplicated.
-    pub duplicate: f64,
-    /// The probability that a datagram is reordered.
-    pub reorder: f64,
-    /// The mean life of a node but the first, in nanoseconds; `None`: unlimited.
-    pub churn_ns: Option<u64>,
-    /// The mean time between two faults of components and apps of a node, in nanoseconds.
-    pub kill_ns: Option<u64>,
-    /// The mean time between partitions, in nanoseconds.
-    pub partition_ns: Option<u64>,
-    /// The mean time between two pauses of a node, in nanoseconds.
-    pub pause_ns: Option<u64>,
-    /// The duration of the turns of slow nodes, in nanoseconds.
-    pub slow_ns: Option<u64>,
-    /// The maximum offset of clocks at the start, in nanoseconds.
-    pub skew_ns: Option<u64>,
+    /// The faults from the start on.
+    pub faults: FaultOptions,
+    /// Later phases, in the order of their times; from the end of all faults on there is none.
+    pub then: Vec<Phase>,
     /// All faults end early enough for this check, after which rows of `unsettled` must be gone.
     pub settle: Option<Settle>,
     /// How datagrams are sealed, if they are.
@@ -58,6 +40,9 @@ pub struct SimOptions {
     /// Observe the order of events at nodes, for the
     /// [coverage](crate::run::Report::coverage) of the report.
     pub observes_order: bool,
+    /// Look in this period, in nanoseconds, at what rules have done, if the program has rules only.
+    /// Needs an end. The run does not depend on it.
+    pub sample_ns: Option<u64>,
     /// Print every stage of every tuple.
     pub trace: bool,
     /// The value of `LANDMARK`, if not the address of the first node.
@@ -93,21 +78,13 @@ impl Default for SimOptions {
             workers: 1,
             seed: 1,
             end_ns: None,
-            latency: (Duration::from_millis(10), Duration::from_millis(50)),
-            latency_shape: Shape::Uniform,
-            loss: 0.0,
-            duplicate: 0.0,
-            reorder: 0.0,
-            churn_ns: None,
-            kill_ns: None,
-            partition_ns: None,
-            pause_ns: None,
-            slow_ns: None,
-            skew_ns: None,
+            faults: FaultOptions::default(),
+            then: Vec::new(),
             settle: None,
             seal: None,
             linearizable: None,
             observes_order: false,
+            sample_ns: None,
             trace: false,
             landmark: None,
             extra: Vec::new(),
@@ -121,5 +98,32 @@ impl Default for SimOptions {
             stop: None,
             ends_process: false,
         }
+    }
+}
+
+/// A part of a run whose seed and faults stay the same.
+#[derive(Debug)]
+pub(super) struct Stretch<'o> {
+    /// Its start.
+    pub(super) from_ns: u64,
+    /// Its end, before which all that begins in it begins; `None`: that of the run.
+    pub(super) before_ns: Option<u64>,
+    /// The seed of random numbers.
+    pub(super) seed: u64,
+    /// The faults.
+    pub(super) faults: &'o FaultOptions,
+}
+
+impl SimOptions {
+    /// The run up to the end of faults, by its phases.
+    pub(super) fn stretches(&self, until_ns: Option<u64>) -> Vec<Stretch<'_>> {
+        let in_time = |phase: &&Phase| until_ns.is_none_or(|until| phase.from_ns < until);
+        let later = self.then.iter().filter(in_time);
+        let later = later.map(|phase| (phase.from_ns, phase.seed, &phase.faults));
+        let all: Vec<_> = std::iter::once((0, self.seed, &self.faults)).chain(later).collect();
+        let ends = all.iter().skip(1).map(|(from_ns, ..)| Some(*from_ns)).chain([None]);
+        let stretch =
+            |(&(from_ns, seed, faults), before_ns)| Stretch { from_ns, before_ns, seed, faults };
+        all.iter().zip(ends).map(stretch).collect()
     }
 }

@@ -10,22 +10,22 @@ use crate::machine::Machine;
 /// Calls `act` after an exponentially distributed time of a mean, in nanoseconds, and after each
 /// call again, after a time of the mean that it returns.
 ///
-/// Ends at `until_ns`, if given.
+/// Lasts from `from_ns` to `until_ns`, if given.
 pub(super) fn repeat(
     events: &mut Loop<Machine>,
     (mut random, mean_ns): (Rng, f64),
-    until_ns: Option<u64>,
+    (from_ns, until_ns): (u64, Option<u64>),
     mut act: impl FnMut(&mut Machine, &mut Loop<Machine>, &mut Rng) -> f64 + 'static,
 ) {
     let until = Time(until_ns.unwrap_or(u64::MAX));
-    let first = events.now() + span(random.exponential(mean_ns));
+    let first = Time(from_ns) + span(random.exponential(mean_ns));
     events.alarm(first, move |machine: &mut Machine, events: &mut Loop<Machine>, alarm| {
         if events.now() >= until {
             events.cancel(alarm);
             return;
         }
         let mean_ns = act(machine, events, &mut random);
-        let next: Time = events.now() + span(random.exponential(mean_ns));
+        let next = events.now() + span(random.exponential(mean_ns));
         events.rearm(alarm, next);
     });
 }

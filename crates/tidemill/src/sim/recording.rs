@@ -8,7 +8,6 @@ use tidemill_relation::OwnedValue;
 use tidemill_relation::text::{Pattern, Term};
 
 use super::common::{Common, Recorded};
-use super::options::SimOptions;
 use super::{drawn, settle};
 use crate::script::{Cue, CueAction, When};
 
@@ -33,12 +32,8 @@ pub(super) fn cues(
 ) -> Vec<Cue> {
     let options = &common.options;
     let mut cues: Vec<Cue> = Vec::new();
-    let default = SimOptions::default();
-    let latency = (options.latency, options.latency_shape);
-    if which == Messages::Faults && latency != (default.latency, default.latency_shape) {
-        let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let (least, most) = (ns(options.latency.0), ns(options.latency.1));
-        cues.push(at(0, CueAction::Latency { least, most, shape: options.latency_shape }));
+    if which == Messages::Faults && options.faults.has_latency() {
+        cues.push(at(0, drawn::latency(&options.faults)));
     }
     common.cues.iter().for_each(|cue| cues.extend(times(cue, elapsed_ns)));
     let (_, faults_end) = settle::calm(common);

@@ -6,6 +6,7 @@ use tidemill_overlog::node::Program as Rules;
 use tidemill_relation::plan::RelationId;
 
 use super::common::Common;
+use super::fault_options::FaultOptions;
 use super::life;
 use super::options::SimOptions;
 use crate::machine::Machine;
@@ -25,41 +26,38 @@ pub(super) fn end_ns(cues: &[Cue], end_ns: Option<u64>) -> Option<u64> {
 }
 
 /// The end of faults that are drawn or set by options; `None` if they need not end.
-pub(super) fn calm_ns(common: &Common) -> Option<u64> {
-    let settle = common.options.settle?;
-    end_ns(&common.cues, common.options.end_ns).map(|end| end.saturating_sub(settle.over_ns()))
+pub(super) fn calm_ns(cues: &[Cue], options: &SimOptions) -> Option<u64> {
+    let settle = options.settle?;
+    end_ns(cues, options.end_ns).map(|end| end.saturating_sub(settle.over_ns()))
+}
+
+/// The same, or the end of the run.
+pub(super) fn faults_end_ns(cues: &[Cue], options: &SimOptions) -> Option<u64> {
+    calm_ns(cues, options).or_else(|| end_ns(cues, options.end_ns))
 }
 
 /// The cue that ends all faults, and the latest end of faults.
 pub(super) fn calm(common: &Common) -> (Option<Cue>, Option<u64>) {
-    let at = calm_ns(common);
-    let cue = at.map(|at| Cue {
+    let (cues, options) = (&common.cues, &common.options);
+    let cue = calm_ns(cues, options).map(|at| Cue {
         when: When::At(at),
         action: CueAction::Calm,
         place: "settle".to_owned(),
     });
-    (cue, at.or_else(|| end_ns(&common.cues, common.options.end_ns)))
+    (cue, faults_end_ns(cues, options))
 }
 
 /// Ends all faults: resets the network to one without options, the speed of nodes, and clocks.
 pub(super) fn calm_down(machine: &mut Machine, events: &mut Loop<Machine>) {
     if let Some(sim) = events.host().sim() {
-        let default = SimOptions::default();
         sim.heal();
-        let conditions = sim.conditions();
-        (conditions.loss, conditions.duplicate, conditions.reorder) = (0.0, 0.0, 0.0);
-        conditions.latency = default.latency.0..=default.latency.1;
-        conditions.shape = default.latency_shape;
+        *sim.conditions() = FaultOptions::default().conditions();
     }
     for id in machine.fleet.ids() {
         machine.fleet.slow_down(id, 0);
         machine.fleet.set_clock(id, Skew::default());
     }
-    let churned = machine.sim.as_mut().map(|sim| std::mem::take(&mut sim.churned));
-    for node in churned.into_iter().flatten() {
-        life::restart(machine, events, node);
-        life::note_life(machine, events, node, true);
-    }
+    life::end_churn(machine, events);
 }
 
 /// Pauses a node: it neither runs turns, nor reads or sends.

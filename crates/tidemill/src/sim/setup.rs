@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
-use tidemill_event::{Conditions, Limits, Loop, Outcome, Sim, Time, machine_ns};
+use tidemill_event::{Limits, Loop, Outcome, Sim, Time, machine_ns};
 use tidemill_overlog::fleet::{self, Fleet, NodeId};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Coverage, Identity, Observer, Program as Rules};
@@ -14,8 +14,8 @@ use tidemill_packet::engine::CaptureTime;
 use tidemill_stat::Registry;
 
 use super::common::{Common, Recorded};
-use super::options::SimOptions;
-use super::{devices, drawn, end, kills, life, roll, settle, stage, vigil};
+use super::options::{SimOptions, Stretch};
+use super::{devices, drawn, end, kills, life, roll, sampling, settle, stage, vigil};
 use crate::borders;
 use crate::borders::files::Existing;
 use crate::borders::sinks::Sinks;
@@ -30,6 +30,7 @@ use crate::machine::simulated::Simulated;
 use crate::machine::{Machine, components, nodes};
 use crate::profile::Profile;
 use crate::properties::Properties;
+use crate::rule_times::RuleTimes;
 use crate::run::{Report, first_ns};
 use crate::script::Cue;
 use crate::switch::Plug;
@@ -154,8 +155,8 @@ impl Setup {
     pub(super) fn build(self, mut journal: Journal) -> Result<(Machine, Loop<Machine>), Error> {
         let Setup { common, parts, plugs, share } = self;
         let (calm, faults_end) = settle::calm(&common);
-        let calm_ns = settle::calm_ns(&common);
-        let drawn = drawn::cues(&common.options, faults_end);
+        let calm_ns = settle::calm_ns(&common.cues, &common.options);
+        let drawn = drawn::all(&common.options, faults_end);
         let mut events = simulated_loop(&common);
         let Common { rules, properties, has, mut options, identities, cues, .. } = common;
         if options.linearizable.is_some() {
@@ -172,6 +173,8 @@ impl Setup {
         if has.components || has.packets {
             Machine::follow(&mut events);
             machine.maker = Some(Rc::new(maker(parts, &options, &machine, stop)));
+        } else if let Some(step_ns) = options.sample_ns {
+            sampling::sample(&mut events, step_ns);
         }
         let ends = settle::end_ns(&cues, options.end_ns).is_some();
         let waits_for_quiet = !ends && has_leases(machine.fleet.program());
@@ -198,6 +201,7 @@ impl Setup {
             lives: Vec::new(),
             kills: Vec::new(),
             coverage: Coverage::default(),
+            rule_times: RuleTimes::default(),
             retired: 0,
             plugs,
             switches,
@@ -217,11 +221,17 @@ fn fail_at_random(
     options: &SimOptions,
     until_ns: Option<u64>,
 ) {
-    if let Some(mean_ns) = options.churn_ns {
-        life::churn(machine, events, (mean_ns, options.seed), until_ns);
-    }
-    if let Some(mean_ns) = options.kill_ns {
-        kills::kills(machine, events, (mean_ns, options.seed), until_ns);
+    for Stretch { from_ns, before_ns, seed, faults } in options.stretches(until_ns) {
+        let times = (from_ns, before_ns.or(until_ns));
+        if from_ns > 0 {
+            events.timer(Time(from_ns), life::end_churn);
+        }
+        if let Some(mean_ns) = faults.churn_ns {
+            life::churn(machine, events, (mean_ns, seed), times);
+        }
+        if let Some(mean_ns) = faults.kill_ns {
+            kills::kills(machine, events, (mean_ns, seed), times);
+        }
     }
 }
 
@@ -238,14 +248,7 @@ fn first_landmark(identities: &[Identity]) -> &str {
 /// The loop over a simulated network.
 fn simulated_loop(common: &Common) -> Loop<Machine> {
     let options = &common.options;
-    let mut host = Sim::new(options.seed).with_conditions(Conditions {
-        latency: options.latency.0..=options.latency.1,
-        shape: options.latency_shape,
-        loss: options.loss,
-        duplicate: options.duplicate,
-        reorder: options.reorder,
-        ..Conditions::default()
-    });
+    let mut host = Sim::new(options.seed).with_conditions(options.faults.conditions());
     if common.recording.is_some() {
         host.record();
     }

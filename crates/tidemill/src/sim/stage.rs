@@ -92,6 +92,10 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
             events.host().sim().into_iter().for_each(tidemill_event::Sim::hold_messages);
         }
         CueAction::Timer(nodes, rule) => fire(machine, events, (number, cue), nodes, rule),
+        CueAction::Seed(seed) => {
+            machine.fleet.reseed(*seed);
+            events.host().sim().into_iter().for_each(|sim| sim.reseed(*seed));
+        }
         CueAction::Calm => settle::calm_down(machine, events),
         CueAction::Expect { rows, living, count } => {
             expect(machine, events, (number, cue), rows, *living, *count);
@@ -164,6 +168,7 @@ fn fault_ns(action: &CueAction) -> Option<u64> {
         CueAction::Put(_)
         | CueAction::Timer(..)
         | CueAction::Manual
+        | CueAction::Seed(_)
         | CueAction::Expect { .. }
         | CueAction::End => None,
         _ => Some(0),

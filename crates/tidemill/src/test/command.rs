@@ -1,8 +1,6 @@
 //! The command line that repeats a run.
 
-use std::time::Duration;
-
-use crate::script::{latency_text, seconds_text};
+use crate::script::seconds_text;
 use crate::sim::{Settle, SimOptions};
 
 /// The arguments of `tidemill` that simulate a program, beginning with `sim`, except for those that
@@ -26,39 +24,14 @@ impl SimCommand {
 
     /// The arguments that repeat a run with these options.
     pub(super) fn of_run(&self, options: &SimOptions) -> Vec<String> {
-        let default = SimOptions::default();
         let mut arguments = self.arguments.clone();
         let mut add = |option: &str, value: String| {
             arguments.extend([format!("--{option}"), value]);
         };
         add("nodes", options.nodes.to_string());
         add("seed", options.seed.to_string());
-        let latency = (options.latency, options.latency_shape);
-        if latency != (default.latency, default.latency_shape) {
-            let (least, most) = options.latency;
-            add("latency", latency_text((ns(least), ns(most)), options.latency_shape));
-        }
-        let chances = [
-            ("loss", options.loss),
-            ("duplicate", options.duplicate),
-            ("reorder", options.reorder),
-        ];
-        for (option, chance) in chances.into_iter().filter(|(_, chance)| *chance > 0.0) {
-            // The shortest digits that denote the same number.
-            add(option, chance.to_string());
-        }
-        let times = [
-            ("churn", options.churn_ns),
-            ("kill", options.kill_ns),
-            ("partition", options.partition_ns),
-            ("pause", options.pause_ns),
-            // In milliseconds: the digits of a thousandfold number of seconds.
-            ("slow", options.slow_ns.map(|ns| ns.saturating_mul(1000))),
-            ("skew", options.skew_ns),
-        ];
-        for (option, time) in times {
-            time.into_iter().for_each(|ns| add(option, seconds_text(ns)));
-        }
+        options.faults.words().into_iter().for_each(|(name, value)| add(name, value));
+        options.then.iter().for_each(|phase| add("then", phase.to_string()));
         add_settle(&mut arguments, options.settle);
         arguments
     }
@@ -70,10 +43,6 @@ fn add_settle(arguments: &mut Vec<String>, settle: Option<Settle>) {
     if tolerated_ns > 0 {
         arguments.extend(["--tolerate".to_owned(), seconds_text(tolerated_ns)]);
     }
-}
-
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A command line quoted for a shell.
@@ -93,7 +62,10 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::sim::{FaultOptions, Phase};
 
     #[test]
     fn a_run_is_a_command() {
@@ -103,7 +75,7 @@ mod tests {
         let line = shell_line(&command.of_run(&options));
         let plain = r#"tidemill sim 'a b.olg' --inject 'e("it'\''s")' --nodes 3 --seed 7"#;
         assert_eq!(line, plain);
-        let options = SimOptions {
+        let faults = FaultOptions {
             latency: (Duration::from_micros(500), Duration::from_millis(200)),
             loss: 0.1,
             duplicate: 0.003,
@@ -111,11 +83,17 @@ mod tests {
             churn_ns: Some(20_000_000_000),
             kill_ns: Some(7_000_000_000),
             slow_ns: Some(20_000_000),
+            ..FaultOptions::default()
+        };
+        let later = FaultOptions { loss: 0.2, ..FaultOptions::default() };
+        let options = SimOptions {
+            faults,
+            then: vec![Phase { from_ns: 2_500_000_000, seed: 9, faults: later }],
             settle: Some(Settle { after_ns: 10_000_000_000, tolerated_ns: 500_000_000 }),
             ..options
         };
         let faults = " --latency 0.5..200 --loss 0.1 --duplicate 0.003 --reorder 0.5 --churn 20 \
-                      --kill 7 --slow 20 --settle 10 --tolerate 0.5";
+                      --kill 7 --slow 20 --then '2.5 seed 9 loss 0.2' --settle 10 --tolerate 0.5";
         assert_eq!(shell_line(&command.of_run(&options)), format!("{plain}{faults}"));
     }
 }

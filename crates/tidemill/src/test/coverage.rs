@@ -6,6 +6,8 @@ use tidemill_overlog::node::{Coverage as RunCoverage, RuleCoverage};
 use tidemill_relation::json::JsonWriter;
 use tidemill_stdx::sorted::SortedSet;
 
+use crate::rule_times::RuleTimes;
+
 /// The coverage of a rule over all runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CoveredRule {
@@ -37,6 +39,17 @@ pub struct Coverage {
     pub(super) pairs: SortedSet<(u32, u32)>,
 }
 
+/// Something that a run has covered, or not.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Feature {
+    /// A rule of nodes, or after these one at `@SIM`, was started.
+    Fired(u32),
+    /// It has derived something.
+    Derived(u32),
+    /// An event came directly before another at a node.
+    Before(u32, u32),
+}
+
 /// Two events that came one directly after the other at a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EventPair<'c> {
@@ -56,6 +69,52 @@ impl Coverage {
         self.pairs.extend(run.pairs.iter().copied());
     }
 
+    /// What a run has covered, in ascending order, and when rules had done so, in nanoseconds; 0
+    /// where that is not known.
+    pub(super) fn features(&self, run: &RunCoverage, times: &RuleTimes) -> Vec<(Feature, u64)> {
+        let known = |times: &[Option<u64>], rule: u32| {
+            times.get(rule as usize).copied().flatten().unwrap_or(0)
+        };
+        let all = self.without_times(run).into_iter();
+        all.map(|feature| match feature {
+            Feature::Fired(rule) => (feature, known(&times.fired_ns, rule)),
+            Feature::Derived(rule) => (feature, known(&times.derived_ns, rule)),
+            Feature::Before(..) => (feature, 0),
+        })
+        .collect()
+    }
+
+    fn without_times(&self, run: &RunCoverage) -> Vec<Feature> {
+        let global = run.global.iter().zip((self.rules.len() as u32)..);
+        let rules: Vec<(&RuleCoverage, u32)> = run.rules.iter().zip(0..).chain(global).collect();
+        let fired = rules.iter().filter(|(done, _)| done.fired > 0);
+        let derived = rules.iter().filter(|(done, _)| done.derived > 0);
+        let rules = fired.map(|(_, rule)| Feature::Fired(*rule));
+        let rules = rules.chain(derived.map(|(_, rule)| Feature::Derived(*rule)));
+        rules
+            .chain(run.pairs.iter().map(|&(first, second)| Feature::Before(first, second)))
+            .collect()
+    }
+
+    /// A feature in words.
+    pub(super) fn name_of(&self, feature: Feature) -> String {
+        let rule = |number: u32| {
+            let mut rules = self.rules.iter().chain(&self.global);
+            rules.nth(number as usize).map_or("", |rule| rule.name.as_str())
+        };
+        match feature {
+            Feature::Fired(number) => format!("{} fired", rule(number)),
+            Feature::Derived(number) => format!("{} derived", rule(number)),
+            Feature::Before(first, second) => {
+                format!("{} before {}", self.event(first), self.event(second))
+            }
+        }
+    }
+
+    fn event(&self, number: u32) -> &str {
+        self.events.get(number as usize).map_or("", String::as_str)
+    }
+
     /// The number of rules of nodes that have derived something.
     pub fn derived(&self) -> usize {
         self.rules.iter().filter(|rule| rule.done.derived > 0).count()
@@ -63,7 +122,7 @@ impl Coverage {
 
     /// Pairs of different events, each once.
     pub fn pairs(&self) -> impl Iterator<Item = EventPair<'_>> {
-        let name = |event: u32| self.events.get(event as usize).map_or("", String::as_str);
+        let name = |event: u32| self.event(event);
         self.pairs.iter().filter_map(move |&(first, second)| {
             let both = self.pairs.contains(&(second, first));
             let is_wanted = !both || first < second;
@@ -178,6 +237,9 @@ mod tests {
              pairs of events: 1 in both orders, 1 in one\n  \
              expiry before q only"
         );
+        let done_so = coverage.without_times(&run([done(2, 1), done(0, 0), done(1, 0)], &[(2, 1)]));
+        let names: Vec<String> = done_so.into_iter().map(|it| coverage.name_of(it)).collect();
+        assert_eq!(names, ["r1 fired", "r30 fired", "r1 derived", "expiry before q"]);
         let json: Vec<String> = coverage.json().collect();
         let first = "{\"rule\":{\"name\":\"r1\",\"place\":\"a.olg:r1\",\"fired\":4,\"derived\":2}}";
         assert_eq!(json[0], first);

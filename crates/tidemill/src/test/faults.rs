@@ -12,7 +12,7 @@ use tidemill_stdx::rng::Rng;
 
 use crate::program::{FileKind, Kinds};
 use crate::seconds::SECOND_NS;
-use crate::sim::SimOptions;
+use crate::sim::FaultOptions;
 
 /// A kind of fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,31 +81,44 @@ impl Fault {
         }
     }
 
+    /// The name of its option of `sim`.
+    pub(super) fn option(self) -> &'static str {
+        match self {
+            Fault::Clock => "skew",
+            kind => kind.name(),
+        }
+    }
+
+    /// Whether a run has it.
+    pub(super) fn is_in(self, faults: &FaultOptions) -> bool {
+        faults.words().iter().any(|(name, _)| *name == self.option())
+    }
+
     /// Adds it to a run with a random strength. All numbers have few digits, so that a command line
     /// represents them exactly.
-    fn draw(self, random: &mut Rng, options: &mut SimOptions) {
+    fn draw(self, random: &mut Rng, faults: &mut FaultOptions) {
         match self {
             Fault::Latency => {
                 let least = random.range(1..=50);
                 let most = least + magnitude(random, 11);
-                options.latency = (Duration::from_millis(least), Duration::from_millis(most));
-                options.latency_shape = match random.below(3) {
+                faults.latency = (Duration::from_millis(least), Duration::from_millis(most));
+                faults.latency_shape = match random.below(3) {
                     0 => Shape::Uniform,
                     1 => Shape::Tail,
                     _ => Shape::Bimodal,
                 };
             }
-            Fault::Loss => options.loss = probability(random),
-            Fault::Duplicate => options.duplicate = probability(random),
-            Fault::Reorder => options.reorder = probability(random),
-            Fault::Churn => options.churn_ns = Some(random.range(2..=120) * SECOND_NS),
-            Fault::Partition => options.partition_ns = Some(random.range(4..=60) * SECOND_NS),
-            Fault::Pause => options.pause_ns = Some(random.range(10..=120) * SECOND_NS),
-            Fault::Slow => options.slow_ns = Some(random.range(1..=40) * (SECOND_NS / 1000)),
+            Fault::Loss => faults.loss = probability(random),
+            Fault::Duplicate => faults.duplicate = probability(random),
+            Fault::Reorder => faults.reorder = probability(random),
+            Fault::Churn => faults.churn_ns = Some(random.range(2..=120) * SECOND_NS),
+            Fault::Partition => faults.partition_ns = Some(random.range(4..=60) * SECOND_NS),
+            Fault::Pause => faults.pause_ns = Some(random.range(10..=120) * SECOND_NS),
+            Fault::Slow => faults.slow_ns = Some(random.range(1..=40) * (SECOND_NS / 1000)),
             Fault::Clock => {
-                options.skew_ns = Some(magnitude(random, 14) * (SECOND_NS / 1000));
+                faults.skew_ns = Some(magnitude(random, 14) * (SECOND_NS / 1000));
             }
-            Fault::Kill => options.kill_ns = Some(random.range(2..=60) * SECOND_NS),
+            Fault::Kill => faults.kill_ns = Some(random.range(2..=60) * SECOND_NS),
         }
     }
 }
@@ -181,6 +194,11 @@ impl Faults {
         kinds.map(Faults::some_of)
     }
 
+    /// Whether a run may have this fault.
+    pub(super) fn has(&self, kind: Fault) -> bool {
+        self.kinds.contains(&kind)
+    }
+
     /// Removes faults that `keeps` rejects; returns those of them that were named.
     pub fn keep(&mut self, keeps: impl Fn(Fault) -> bool) -> Vec<Fault> {
         let (kept, left_out) = self.kinds.iter().partition(|kind| keeps(**kind));
@@ -191,18 +209,20 @@ impl Faults {
         }
     }
 
-    /// Adds drawn faults to a run. Each fault has random numbers of its own, so that the others do
+    /// Draws the faults of a run. Each fault has random numbers of its own, so that the others do
     /// not depend on it.
-    pub(super) fn draw(&self, random: &Rng, options: &mut SimOptions) {
+    pub(super) fn draw(&self, random: &Rng) -> FaultOptions {
         let mut exists: Vec<bool> =
             self.kinds.iter().map(|&kind| stream(random, kind).chance(0.5)).collect();
         if self.least > 0 && !exists.contains(&true) && !exists.is_empty() {
             let one = random.fork(1).below(exists.len() as u64);
             exists[one as usize] = true;
         }
+        let mut faults = FaultOptions::default();
         for (&kind, _) in self.kinds.iter().zip(exists).filter(|(_, exists)| *exists) {
-            kind.draw(&mut stream(random, kind).fork(1), options);
+            kind.draw(&mut stream(random, kind).fork(1), &mut faults);
         }
+        faults
     }
 }
 
@@ -214,26 +234,13 @@ fn stream(random: &Rng, kind: Fault) -> Rng {
 mod tests {
     use super::*;
 
-    fn drawn(faults: &Faults, seed: u64) -> SimOptions {
-        let mut options = SimOptions::default();
-        faults.draw(&Rng::new(seed), &mut options);
-        options
+    fn drawn(faults: &Faults, seed: u64) -> FaultOptions {
+        faults.draw(&Rng::new(seed))
     }
 
     /// Which faults occur.
-    fn existing(options: &SimOptions) -> [bool; 10] {
-        [
-            options.latency != SimOptions::default().latency,
-            options.loss > 0.0,
-            options.duplicate > 0.0,
-            options.reorder > 0.0,
-            options.churn_ns.is_some(),
-            options.partition_ns.is_some(),
-            options.pause_ns.is_some(),
-            options.slow_ns.is_some(),
-            options.skew_ns.is_some(),
-            options.kill_ns.is_some(),
-        ]
+    fn existing(faults: &FaultOptions) -> [bool; 10] {
+        Fault::ALL.map(|kind| kind.is_in(faults))
     }
 
     #[test]

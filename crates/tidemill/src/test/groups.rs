@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::input::Input;
 use super::report::{Failure, FailureKind, Group, TestEvent};
 use super::shrink::shrink;
 use super::trial::Trials;
@@ -11,24 +12,29 @@ use crate::error::Error;
 /// The maximum number of groups that are shrunk.
 const SHRUNK_MAX: usize = 10;
 
-/// The failures of a test, by shape, in the order of their first seeds.
+/// The failures of a test, by shape, in the order of their first seeds, with the first input of
+/// each.
 #[derive(Debug, Default)]
-pub(super) struct Groups(Vec<Group>);
+pub(super) struct Groups(Vec<(Group, Input)>);
 
 impl Groups {
-    pub(super) fn add(&mut self, failure: &Failure) {
+    /// Adds the failure of an input.
+    pub(super) fn add(&mut self, failure: &Failure, input: &Input) {
         if failure.kind != FailureKind::Failed {
             return;
         }
-        match self.0.iter_mut().find(|group| group.shape == failure.shape) {
-            Some(group) => group.seeds += 1,
-            None => self.0.push(Group {
-                shape: failure.shape.clone(),
-                seeds: 1,
-                first_seed: failure.seed,
-                shrunk: None,
-                arguments: Vec::new(),
-            }),
+        match self.0.iter_mut().find(|(group, _)| group.shape == failure.shape) {
+            Some((group, _)) => group.seeds += 1,
+            None => {
+                let group = Group {
+                    shape: failure.shape.clone(),
+                    seeds: 1,
+                    first_seed: failure.seed,
+                    shrunk: None,
+                    arguments: Vec::new(),
+                };
+                self.0.push((group, input.clone()));
+            }
         }
     }
 
@@ -41,11 +47,11 @@ impl Groups {
         test: &Trials,
         on_event: &mut dyn FnMut(TestEvent<'_>),
     ) -> Result<(), Error> {
-        for (number, group) in self.0.iter_mut().enumerate() {
+        for (number, (group, input)) in self.0.iter_mut().enumerate() {
             if test.is_stopped() {
                 break;
             }
-            let simulation = test.of_seed(group.first_seed);
+            let simulation = test.simulation(input);
             if number < SHRUNK_MAX {
                 group.shrunk = shrink(&simulation, &group.shape);
             }

@@ -6,6 +6,10 @@
 //!  compiled once      [options]   which seeds, on how many nodes, under which faults
 //!                     [faults]    what a seed draws
 //!                     [command]   a run as a command line
+//!                     [input]     what a run follows from
+//!                     [generator] inputs of seeds, of the corpus, and mutations
+//!                     [corpus]    inputs whose runs cover what others do not, in a file
+//!                     [schedule]  which run comes next
 //!                     [trial]     one run, and the same in a fresh process
 //!                     [workers]   runs side by side, heard in the order of their seeds
 //!                     [groups]    failures that have their [shape] in common
@@ -21,14 +25,18 @@
 //! that.
 
 mod command;
+mod corpus;
 mod coverage;
 mod equivalents;
 mod faults;
+mod generator;
 mod groups;
+mod input;
 mod mutants;
 mod notes;
 mod options;
 mod report;
+mod schedule;
 mod shape;
 mod shrink;
 mod trial;
@@ -48,9 +56,10 @@ pub use command::SimCommand;
 pub use coverage::{Coverage, CoveredRule, EventPair};
 pub use equivalents::{Equivalents, WrongJudgement, WrongReason};
 pub use faults::{Fault, Faults, NoFault};
+pub use input::Origin;
 pub use mutants::{Claim, Fate, Judged, Tally, try_mutant};
 pub use options::TestOptions;
-pub use report::{Failure, FailureKind, Group, TestEvent, TestReport};
+pub use report::{CorpusReport, Failure, FailureKind, Group, TestEvent, TestReport};
 pub use shrink::Shrunk;
 pub use tidemill_overlog::mutants::Mutant;
 
@@ -72,6 +81,16 @@ impl Test {
         self.0.script(script, sources)
     }
 
+    /// Reads the [file of the corpus](TestOptions::corpus), if there is one, and adds it to the
+    /// sources; returns diagnostics for lines that are wrong, or do not fit the test. To be called
+    /// after [`Self::script`].
+    ///
+    /// # Errors
+    /// The file cannot be read, or not be replaced.
+    pub fn corpus(&mut self, sources: &mut Sources) -> Result<Vec<Diagnostic>, Error> {
+        self.0.read_corpus(sources)
+    }
+
     /// Why there is a single worker.
     pub fn alone(&self) -> Option<&'static str> {
         self.0.alone()
@@ -80,7 +99,7 @@ impl Test {
     /// Runs all seeds, and passes events to `on_event`.
     ///
     /// # Errors
-    /// A thread cannot be started.
+    /// A thread cannot be started, or a file not be written.
     pub fn run(&self, mut on_event: impl FnMut(TestEvent<'_>)) -> Result<TestReport, Error> {
         workers::run(&self.0, Instant::now(), &mut on_event)
     }

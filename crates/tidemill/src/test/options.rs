@@ -29,6 +29,10 @@ pub struct TestOptions {
     pub shrinks: bool,
     /// The folder for scripts that repeat shrunk failures; `None`: none are written.
     pub found: Option<PathBuf>,
+    /// The file of the corpus: it is read by [`Test::corpus`](super::Test::corpus), and replaced
+    /// after the runs. `None`: there is no corpus. Needs
+    /// [`observes_order`](SimOptions::observes_order) for pairs of events.
+    pub corpus: Option<PathBuf>,
     /// The `tidemill` program that repeats runs in a fresh process; `None`: none is repeated.
     pub fresh: Option<PathBuf>,
 }
@@ -45,6 +49,7 @@ impl Default for TestOptions {
             command: SimCommand::default(),
             shrinks: true,
             found: None,
+            corpus: None,
             fresh: None,
         }
     }

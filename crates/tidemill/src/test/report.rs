@@ -7,14 +7,17 @@ use tidemill_relation::json::JsonWriter;
 
 use super::command::shell_line;
 use super::coverage::Coverage;
+use super::input::Origin;
 use super::shrink::Shrunk;
 use crate::journal::Seconds;
 
 /// A seed whose run failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// The seed.
+    /// The seed; that of the last phase, if it has several.
     pub seed: u64,
+    /// Where its input comes from.
+    pub origin: Origin,
     /// The kind of its failure.
     pub kind: FailureKind,
     /// Its shape, shared with similar failures: the rule, and the shape of the tuple.
@@ -60,6 +63,7 @@ impl Failure {
         json.object(|json| {
             json.key("failure").object(|json| {
                 json.key("seed").number(self.seed);
+                self.origin.name().into_iter().for_each(|name| json.key("origin").string(name));
                 json.key("kind").string(self.kind.name());
                 json.key("shape").string(&self.shape);
                 json.key("notes").array(|json| self.notes.iter().for_each(|it| json.string(it)));
@@ -73,7 +77,9 @@ impl Failure {
 /// A few lines for users.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "seed {} {}", self.seed, self.kind.name())?;
+        write!(f, "seed {} ", self.seed)?;
+        self.origin.name().map_or(Ok(()), |name| write!(f, "({name}) "))?;
+        f.write_str(self.kind.name())?;
         for note in &self.notes {
             write!(f, "\n  {note}")?;
         }
@@ -179,10 +185,47 @@ pub struct TestReport {
     pub seeds: Option<(u64, u64)>,
     /// The coverage of rules over all runs.
     pub coverage: Coverage,
+    /// The figures of the corpus, if there is one.
+    pub corpus: Option<CorpusReport>,
     /// It was interrupted.
     pub interrupted: bool,
     /// The elapsed wall-clock time.
     pub elapsed: Duration,
+}
+
+/// The figures of a corpus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CorpusReport {
+    /// The number of inputs read from its file.
+    pub read: u64,
+    /// The number of inputs in it now.
+    pub kept: u64,
+    /// The number of runs that were mutations of inputs.
+    pub mutations: u64,
+    /// The number of mutations that added coverage, when they ran.
+    pub added_by_mutations: u64,
+    /// The number of other runs that did, without those of the file.
+    pub added_by_seeds: u64,
+}
+
+impl CorpusReport {
+    fn json(&self, json: &mut JsonWriter) {
+        json.key("corpus").object(|json| {
+            json.key("read").number(self.read);
+            json.key("kept").number(self.kept);
+            json.key("mutations").number(self.mutations);
+            json.key("added_by_mutations").number(self.added_by_mutations);
+            json.key("added_by_seeds").number(self.added_by_seeds);
+        });
+    }
+}
+
+impl fmt::Display for CorpusReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CorpusReport { read, kept, mutations, added_by_mutations, added_by_seeds } = self;
+        write!(f, "corpus: {read} read, {added_by_seeds} added by seeds, ")?;
+        write!(f, "{added_by_mutations} by {mutations} mutations, {kept} kept")
+    }
 }
 
 impl TestReport {
@@ -208,6 +251,7 @@ impl TestReport {
                     json.key("first_seed").number(first);
                     json.key("last_seed").number(last);
                 }
+                self.corpus.iter().for_each(|corpus| corpus.json(json));
                 if self.interrupted {
                     json.key("interrupted").bool(true);
                 }
@@ -225,6 +269,9 @@ impl fmt::Display for TestReport {
         if let Some((first, last)) = self.seeds {
             write!(f, "; seeds {first}..{last}")?;
         }
+        if let Some(corpus) = &self.corpus {
+            write!(f, "; {corpus}")?;
+        }
         if self.interrupted { f.write_str("; interrupted") } else { Ok(()) }
     }
 }
@@ -237,6 +284,7 @@ mod tests {
     fn failures_and_figures_are_lines_and_objects() {
         let failure = Failure {
             seed: 7,
+            origin: Origin::Seed,
             kind: FailureKind::Failed,
             shape: "violation(A)".to_owned(),
             cause: String::new(),
@@ -259,6 +307,7 @@ mod tests {
             repeated: 1,
             seeds: Some((1, 10)),
             coverage: Coverage::default(),
+            corpus: None,
             interrupted: true,
             elapsed: Duration::from_secs(2),
         };
@@ -270,5 +319,23 @@ mod tests {
              \"last_seed\":10,\"interrupted\":true}}"
         );
         assert_eq!(report.rate(), 5.0);
+        let corpus = CorpusReport {
+            read: 3,
+            kept: 9,
+            mutations: 498,
+            added_by_mutations: 7,
+            added_by_seeds: 5,
+        };
+        let report = TestReport { corpus: Some(corpus), interrupted: false, ..report };
+        let line = "summary: 10 runs, 1 failed; 1 repeated; seeds 1..10; corpus: 3 read, 5 added \
+                    by seeds, 7 by 498 mutations, 9 kept";
+        assert_eq!(report.to_string(), line);
+        assert!(report.json().ends_with(
+            "\"last_seed\":10,\"corpus\":{\"read\":3,\"kept\":9,\"mutations\":498,\
+             \"added_by_mutations\":7,\"added_by_seeds\":5}}}"
+        ));
+        let mutated = Failure { origin: Origin::Mutation, ..failure };
+        assert!(mutated.to_string().starts_with("seed 7 (mutation) failed\n"));
+        assert!(mutated.json().starts_with("{\"failure\":{\"seed\":7,\"origin\":\"mutation\","));
     }
 }

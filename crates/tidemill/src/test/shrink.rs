@@ -309,9 +309,11 @@ impl Shrinking<'_> {
         let is_injection =
             |cue: &&Cue| matches!(cue.action, CueAction::Put(_) | CueAction::Timer(..));
         let injections = cues.iter().filter(is_injection).count();
-        let others =
-            |cue: &&Cue| !is_injection(cue) && !matches!(cue.action, CueAction::Expect { .. });
-        let faults = cues.iter().filter(others).count();
+        let is_fault = |cue: &&Cue| {
+            !is_injection(cue)
+                && !matches!(cue.action, CueAction::Expect { .. } | CueAction::Seed(_))
+        };
+        let faults = cues.iter().filter(is_fault).count();
         let Failed { at_ns, note } = self.failed;
         let why = explained(&self.simulation.replay(nodes, seed, cues));
         Shrunk { nodes, faults, injections, at_ns, script, note, why }

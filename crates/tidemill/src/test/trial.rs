@@ -11,7 +11,9 @@ use tidemill_overlog::node::{Coverage as RunCoverage, RuleCoverage};
 use tidemill_stdx::rng::Rng;
 use tidemill_stdx::sorted::SortedSet;
 
+use super::corpus::{self, Limits};
 use super::coverage::{Coverage, CoveredRule};
+use super::input::{Input, Origin};
 use super::notes::LastBytes;
 use super::options::TestOptions;
 use super::report::{Failure, FailureKind};
@@ -19,6 +21,7 @@ use super::shape;
 use crate::console::{Console, Form};
 use crate::error::Error;
 use crate::program::Program;
+use crate::rule_times::RuleTimes;
 use crate::script::Script;
 use crate::sim::Simulation;
 use crate::tape::Tape;
@@ -29,13 +32,22 @@ const REPEATED_EVERY: u64 = 100;
 /// The result of a run.
 #[derive(Debug)]
 pub(super) struct Tried {
+    /// Where its input comes from.
+    pub(super) origin: Origin,
+    /// Its input.
+    pub(super) input: Input,
     /// Its failure, if it failed.
     pub(super) failure: Option<Failure>,
     /// What it has covered.
     pub(super) coverage: RunCoverage,
+    /// When its rules first did something.
+    pub(super) rule_times: RuleTimes,
     /// Whether it was repeated.
     pub(super) is_repeated: bool,
 }
+
+/// How often the coverage of a run is looked at, if there is a corpus.
+const SAMPLES: u64 = 32;
 
 /// Separates the random stream of a test from that of its simulation.
 const STREAM: u64 = 0x0074_6573_7469_6e67;
@@ -45,6 +57,8 @@ pub(super) struct Trials {
     pub(super) options: TestOptions,
     /// By number of nodes, from the minimum.
     simulations: Vec<Simulation>,
+    /// The inputs of the file of the corpus, if there is a corpus.
+    corpus: Option<Vec<Input>>,
 }
 
 impl Trials {
@@ -54,7 +68,7 @@ impl Trials {
         options.each.nodes = least;
         let first = Simulation::new(program, options.each.clone())?;
         let simulations = (least..=most).map(|nodes| first.of_nodes(nodes)).collect();
-        Ok(Trials { options, simulations })
+        Ok(Trials { options, simulations, corpus: None })
     }
 
     pub(super) fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
@@ -95,22 +109,60 @@ impl Trials {
         }
     }
 
-    /// The simulation of a seed.
-    pub(super) fn of_seed(&self, seed: u64) -> Simulation {
+    /// The inputs read from the file of the corpus, if there is a corpus.
+    pub(super) fn corpus(&self) -> Option<&[Input]> {
+        self.corpus.as_deref()
+    }
+
+    /// Reads the file of the corpus, if there is one; returns diagnostics of its lines.
+    ///
+    /// # Errors
+    /// It cannot be read or replaced.
+    pub(super) fn read_corpus(&mut self, sources: &mut Sources) -> Result<Vec<Diagnostic>, Error> {
+        let Some(path) = &self.options.corpus else { return Ok(Vec::new()) };
+        let text = corpus::read(path)?.unwrap_or_default();
+        let file = sources.add(path.display().to_string(), text);
+        let limits = Limits {
+            nodes: self.options.nodes.clone(),
+            faults: &self.options.faults,
+            faults_end_ns: self.faults_end_ns(),
+        };
+        let (inputs, found) = corpus::parse(file, sources.text(file), &limits);
+        self.corpus = Some(inputs);
+        Ok(found)
+    }
+
+    /// The end of faults; `None` if they need not end.
+    pub(super) fn faults_end_ns(&self) -> Option<u64> {
+        self.simulations.first().and_then(Simulation::faults_end_ns)
+    }
+
+    /// The input of a seed.
+    pub(super) fn of_seed(&self, seed: u64) -> Input {
         let random = Rng::new(seed).fork(STREAM);
-        let above = random.fork(0).below(self.simulations.len() as u64);
-        let mut simulation = self.simulations[above as usize].clone();
+        let (least, most) = (*self.options.nodes.start(), *self.options.nodes.end());
+        let above = random.fork(0).below(u64::from(most - least) + 1) as u32;
+        let faults = self.options.faults.draw(&random);
+        Input { nodes: least + above, seed, faults, then: Vec::new() }
+    }
+
+    /// The simulation of an input.
+    pub(super) fn simulation(&self, input: &Input) -> Simulation {
+        let above = input.nodes.saturating_sub(*self.options.nodes.start()) as usize;
+        let above = above.min(self.simulations.len() - 1);
+        let mut simulation = self.simulations[above].clone();
+        let sample_ns = simulation.end_ns().map(|end_ns| end_ns / SAMPLES);
         let options = simulation.options_mut();
-        options.seed = seed;
-        self.options.faults.draw(&random, options);
+        input.set(options);
+        options.sample_ns = sample_ns.filter(|_| self.corpus.is_some());
         simulation
     }
 
-    /// Runs a seed; `None` if the test is interrupted meanwhile.
-    pub(super) fn try_seed(&self, seed: u64) -> Option<Tried> {
-        let simulation = self.of_seed(seed);
+    /// Runs an input; `None` if the test is interrupted meanwhile.
+    pub(super) fn try_input(&self, number: u64, (origin, input): (Origin, Input)) -> Option<Tried> {
+        let seed = input.last_seed();
+        let simulation = self.simulation(&input);
         let arguments = self.options.command.of_run(simulation.options());
-        let number = seed - *self.options.seeds.start();
         let fresh = self.options.fresh.as_deref().filter(|_| number.is_multiple_of(REPEATED_EVERY));
         let (data, notes) = (Tape::default(), LastBytes::default());
         let console = match fresh {
@@ -120,7 +172,7 @@ impl Trials {
         let failure = |kind, cause: Option<String>, notes: Vec<String>| {
             let cause = shape::cause(cause, &notes);
             let shape = shape::of(&cause);
-            Failure { seed, kind, shape, cause, notes, arguments: arguments.clone() }
+            Failure { seed, origin, kind, shape, cause, notes, arguments: arguments.clone() }
         };
         // No state outlives a run, so a panic leaves no broken invariant.
         let ran = panic::catch_unwind(AssertUnwindSafe(|| simulation.run(console)));
@@ -132,18 +184,19 @@ impl Trials {
             Ok(report) => report,
             Err(message) => {
                 let failure = Some(failure(FailureKind::Broken, None, vec![message]));
-                return Some(Tried {
-                    failure,
-                    coverage: RunCoverage::default(),
-                    is_repeated: false,
-                });
+                let coverage = RunCoverage::default();
+                let rule_times = RuleTimes::default();
+                let is_repeated = false;
+                return Some(Tried { origin, input, failure, coverage, rule_times, is_repeated });
             }
         };
         if report.nodes.as_ref().is_some_and(|nodes| nodes.interrupted) || self.is_stopped() {
             return None;
         }
         let coverage = std::mem::take(&mut report.coverage);
-        let mut tried = Tried { failure: None, coverage, is_repeated: false };
+        let rule_times = std::mem::take(&mut report.rule_times);
+        let mut tried =
+            Tried { origin, input, failure: None, coverage, rule_times, is_repeated: false };
         if !report.is_well() {
             let notes = notes.lines().into_iter().chain(report.problems.iter().cloned());
             let cause = report.cause.take();

@@ -2,13 +2,16 @@
 //! seeds.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::corpus;
+use super::generator::{AHEAD, Generator};
 use super::groups::Groups;
+use super::input::Origin;
 use super::report::{TestEvent, TestReport};
+use super::schedule::Schedule;
 use super::trial::{Trials, Tried};
 use crate::error::Error;
 
@@ -22,17 +25,16 @@ pub(super) fn run(
     on_event: &mut dyn FnMut(TestEvent<'_>),
 ) -> Result<TestReport, Error> {
     let workers = if test.alone().is_some() { 1 } else { test.options.workers };
-    let next = AtomicU64::new(0);
+    let schedule = Schedule::new(test, began);
     let (found, all) = mpsc::channel();
     thread::scope(|scope| {
         // Workers end when the receiver is dropped.
         let all = all;
         for worker in 0..workers {
-            let (next, found) = (&next, found.clone());
+            let (schedule, found) = (&schedule, found.clone());
             let work = move || {
-                while let Some(number) = take(test, next, began) {
-                    let tried = test.try_seed(test.options.seeds.start() + number);
-                    let Some(tried) = tried else { break };
+                while let Some((number, origin, input)) = schedule.take() {
+                    let Some(tried) = test.try_input(number, (origin, input)) else { break };
                     if found.send((number, tried)).is_err() {
                         break;
                     }
@@ -40,13 +42,16 @@ pub(super) fn run(
             };
             let thread = thread::Builder::new().name(format!("test-{worker}"));
             if let Err(error) = thread.spawn_scoped(scope, work) {
+                schedule.plan(None);
                 return Err(Error::System(format!("no thread for a worker: {error}")));
             }
         }
         // Only the senders of the workers remain.
         drop(found);
         let mut results = Results {
-            first_seed: *test.options.seeds.start(),
+            schedule: &schedule,
+            generator: test.corpus().map(|read| Generator::new(test, read)),
+            planned: 0,
             began,
             reported_at: began,
             waiting: VecDeque::new(),
@@ -55,6 +60,7 @@ pub(super) fn run(
             groups: Groups::default(),
             on_event,
         };
+        results.plan();
         loop {
             match all.recv_timeout(PROGRESS) {
                 Ok((number, tried)) => results.add(number, tried),
@@ -66,28 +72,21 @@ pub(super) fn run(
         results.release_all();
         results.report.elapsed = began.elapsed();
         results.report.interrupted = test.is_stopped();
+        let written = results.write_corpus(test);
         if test.options.shrinks && !results.report.interrupted {
             results.groups.report(test, results.on_event)?;
         }
-        Ok(results.report)
+        written.map(|()| results.report)
     })
-}
-
-/// The number of the next run, from 0, if there is to be another.
-fn take(test: &Trials, next: &AtomicU64, began: Instant) -> Option<u64> {
-    let is_late = test.options.wall.is_some_and(|wall| began.elapsed() >= wall);
-    if is_late || test.is_stopped() {
-        return None;
-    }
-    let seeds = &test.options.seeds;
-    // Relaxed: each worker gets a unique number, and no other data is published.
-    let number = next.fetch_add(1, Ordering::Relaxed);
-    seeds.end().checked_sub(*seeds.start()).is_some_and(|most| number <= most).then_some(number)
 }
 
 /// The results of runs, which arrive in any order.
 struct Results<'h> {
-    first_seed: u64,
+    schedule: &'h Schedule<'h>,
+    /// Makes inputs, if there is a corpus.
+    generator: Option<Generator<'h>>,
+    /// The number of inputs that it has made.
+    planned: u64,
     began: Instant,
     /// The time of the last progress report.
     reported_at: Instant,
@@ -114,18 +113,48 @@ impl Results<'_> {
 
     /// Counts the first result and all that waited for it.
     fn release(&mut self, tried: Tried) {
-        let seed = self.first_seed + self.first;
         self.waiting.pop_front();
         self.first += 1;
         let report = &mut self.report;
         report.runs += 1;
-        report.coverage.add(&tried.coverage);
         report.repeated += u64::from(tried.is_repeated);
-        report.seeds = Some((report.seeds.map_or(seed, |(first, _)| first), seed));
+        if tried.origin != Origin::Corpus {
+            let seed = tried.input.last_seed();
+            report.seeds = Some((report.seeds.map_or(seed, |(first, _)| first), seed));
+        }
+        if let Some(generator) = &mut self.generator {
+            let reached = report.coverage.features(&tried.coverage, &tried.rule_times);
+            generator.learn(&tried, &reached);
+            report.corpus = Some(generator.figures());
+        }
+        report.coverage.add(&tried.coverage);
         if let Some(failure) = &tried.failure {
             report.failures += 1;
-            self.groups.add(failure);
+            self.groups.add(failure, &tried.input);
             (self.on_event)(TestEvent::Failed(failure));
+        }
+        self.plan();
+    }
+
+    /// Plans runs, if there is a corpus.
+    fn plan(&mut self) {
+        let Some(generator) = &mut self.generator else { return };
+        while self.planned < self.first + AHEAD {
+            self.planned += 1;
+            self.schedule.plan(generator.next());
+        }
+    }
+
+    /// Replaces the file of the corpus, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn write_corpus(&self, test: &Trials) -> Result<(), Error> {
+        match (&self.generator, &test.options.corpus) {
+            (Some(generator), Some(path)) => {
+                corpus::replace(path, &generator.text(&self.report.coverage))
+            }
+            _ => Ok(()),
         }
     }
 

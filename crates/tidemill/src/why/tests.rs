@@ -2,19 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::program::{LoadOptions, Program};
-use crate::sim::{SimOptions, Simulation};
+use crate::sim::{FaultOptions, SimOptions, Simulation};
 use crate::tape::taped;
 
 fn simulation(text: &str, nodes: u32) -> Simulation {
     let program = Program::of_text("a.olg", text, &LoadOptions::default());
-    let options = SimOptions {
-        nodes,
-        end_ns: Some(20_000_000_000),
-        latency: (std::time::Duration::from_millis(10), std::time::Duration::from_millis(10)),
-        ..SimOptions::default()
-    };
+    let latency = (Duration::from_millis(10), Duration::from_millis(10));
+    let faults = FaultOptions { latency, ..FaultOptions::default() };
+    let end_ns = Some(20_000_000_000);
+    let options = SimOptions { nodes, end_ns, faults, ..SimOptions::default() };
     Simulation::new(program, options).expect("a program")
 }
 
@@ -44,7 +43,7 @@ fn examples() -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_run_that_is_explained_does_the_same() {
+fn a_run_that_is_explained_or_sampled_does_the_same() {
     let mut compared = 0;
     for path in examples() {
         let program = Program::load(std::slice::from_ref(&path), &LoadOptions::default());
@@ -54,9 +53,12 @@ fn a_run_that_is_explained_does_the_same() {
         let options = SimOptions {
             nodes: 5,
             end_ns: Some(12_000_000_000),
-            loss: 0.05,
-            duplicate: 0.05,
-            churn_ns: Some(9_000_000_000),
+            faults: FaultOptions {
+                loss: 0.05,
+                duplicate: 0.05,
+                churn_ns: Some(9_000_000_000),
+                ..FaultOptions::default()
+            },
             trace: true,
             ..SimOptions::default()
         };
@@ -70,6 +72,9 @@ fn a_run_that_is_explained_does_the_same() {
             (data.text(), notes.text())
         };
         let explained = of(simulation.explained());
+        let mut sampled = simulation.clone();
+        sampled.options_mut().sample_ns = Some(100_000_000);
+        assert!(of(sampled) == explained, "{}", path.display());
         assert!(of(simulation) == explained, "{}", path.display());
         compared += usize::from(explained.0.len() > 1000);
     }
@@ -285,8 +290,8 @@ fn crashes_and_what_does_not_arrive_are_drawn() {
         p1 ping(@L, N) :- periodic(@N, _, 1), NODE_INDEX > 0, L := LANDMARK.\n\
         p2 seen(@L, N) :- ping(@L, N).\n";
     let mut simulation = simulation(text, 2);
-    let options = simulation.options_mut();
-    (options.loss, options.churn_ns) = (0.5, Some(5_000_000_000));
+    let faults = &mut simulation.options_mut().faults;
+    (faults.loss, faults.churn_ns) = (0.5, Some(5_000_000_000));
     let explanation = simulation.explain().expect("a loop").expect("no files");
     let picture = explanation.diagram();
     let (marked, others, titles) = drawn(&picture);

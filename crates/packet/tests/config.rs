@@ -68,6 +68,9 @@ fn a_new_constant_keeps_state_counts_and_tables() {
             let changes = engine.configure(graph_of(&graph(STAMP, config))).expect("it goes on");
             assert_eq!(changes.reconfigured, ["it"], "{changes:?}");
         }
+        // The code is still right if no constant has changed.
+        assert_eq!(both.compiled.is_compiled(), config.contains("mark"), "{config}");
+        both.compare();
     }
     // The entry of 5 and the number of packets are still known.
     assert_eq!(through(&mut both, &[7, 5, 9]), [[7, 3, 12]]);

@@ -23,6 +23,8 @@ struct Defined {
     definition: &'static Definition,
     declaration: &'static Declaration,
     fanout: Fanout,
+    /// The values with which the kernel was made, of keys that are constants of it.
+    constants: Vec<Option<Value>>,
 }
 
 /// Its config as it is written: the declaration has the types.
@@ -85,17 +87,20 @@ impl App for Defined {
         Some(&self.running)
     }
 
-    /// Where all keys are words the kernel stays; else the app continues with another.
+    /// While the keys that are constants have the same values the kernel stays, and its words
+    /// change; else the app continues with another.
     fn reconfigure(&mut self, Given(config): Given) -> Reconfigured {
         let is_right = check_ranges(self.declaration, &config).is_ok();
         let lowered = lower_for(self.definition, &config, &self.fanout).0;
         let Some((kernel, words)) = lowered.filter(|_| is_right) else {
             return Reconfigured::Restart;
         };
-        if self.definition.keys.iter().any(|key| key.is_const) {
-            self.running.continue_as(kernel, &words);
-        } else {
+        let constants = constants(self.definition, self.declaration, &config);
+        if self.constants == constants {
             self.running.set_initial(&kernel, &words);
+        } else {
+            self.constants = constants;
+            self.running.continue_as(kernel, &words);
         }
         Reconfigured::Kept
     }
@@ -118,7 +123,14 @@ fn construct(
     let errors = || found.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; ");
     let (kernel, _) = lowered.ok_or_else(|| Fault::new(errors()))?;
     let running = Running::start(kernel, start);
-    Ok(Instance::new(Defined { running, definition, declaration: kind, fanout }))
+    let constants = constants(definition, kind, config);
+    Ok(Instance::new(Defined { running, definition, declaration: kind, fanout, constants }))
+}
+
+/// The values of the keys that are constants of the kernel.
+fn constants(definition: &Definition, kind: &Declaration, config: &Config) -> Vec<Option<Value>> {
+    let keys = kind.keys.iter().zip(&definition.keys).filter(|(_, of)| of.is_const);
+    keys.map(|(key, of)| config.get(key.name).or(of.default.as_ref()).cloned()).collect()
 }
 
 /// The first number of a config that is outside of the range of its key.

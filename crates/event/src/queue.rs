@@ -43,7 +43,8 @@ pub(crate) struct Event<T> {
 /// The work to run.
 pub(crate) enum Next<T> {
     Start(Event<T>),
-    Resume(Turn<T>),
+    /// Boxed, so that moving the other costs no more than it has.
+    Resume(Box<Turn<T>>),
 }
 
 impl<T> Next<T> {
@@ -57,7 +58,7 @@ impl<T> Next<T> {
 
 /// An owner that needs more than a slice.
 struct Lane<T> {
-    suspended: Option<Turn<T>>,
+    suspended: Option<Box<Turn<T>>>,
     waiting: VecDeque<Event<T>>,
 }
 
@@ -208,7 +209,7 @@ impl<T> Queue<T> {
 
     /// Keeps a turn for its next slice; its owner's events wait behind it. A lane's slice is over
     /// then; the FIFO keeps its own, for what stands behind the turn there is of other owners.
-    pub(crate) fn suspend(&mut self, turn: Turn<T>) {
+    pub(crate) fn suspend(&mut self, turn: Box<Turn<T>>) {
         if let SliceOf::Lane(_) = self.slice_of {
             self.rotate();
         }

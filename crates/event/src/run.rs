@@ -258,7 +258,7 @@ impl<W: 'static> Loop<W> {
                 event.task.run(world, self);
                 meter.add(1 + std::mem::take(&mut self.charged));
             }
-            Next::Resume(turn) => self.turn = turn,
+            Next::Resume(turn) => self.turn = *turn,
         }
         let finished = self.quiesce(world, &mut meter);
         self.in_turn = false;
@@ -279,7 +279,7 @@ impl<W: 'static> Loop<W> {
             self.stats.suspensions += 1;
             say!(Trace, "event", "a turn is suspended after {} steps", self.turn.steps);
             let rest = std::mem::replace(&mut self.turn, Turn::new(Owner::LOOP, self.now));
-            self.queue.suspend(rest);
+            self.queue.suspend(Box::new(rest));
         }
         finished
     }

@@ -133,7 +133,9 @@ impl Values {
     pub(crate) fn clear(&mut self) {
         self.parts.clear();
         self.bytes.clear();
-        self.bytes.shrink_to(KEPT_BYTES_MAX);
+        if self.bytes.capacity() > KEPT_BYTES_MAX {
+            self.bytes.shrink_to(KEPT_BYTES_MAX);
+        }
         self.next.set(0);
     }
 

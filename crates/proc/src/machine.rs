@@ -1,7 +1,7 @@
 //! The data of a worker. Its operations are in the files above.
 
 use crate::clock::Clock;
-use crate::component::{Callers, ComponentId, Table, TerminatingSet};
+use crate::component::{ComponentId, SharedCallers, Table, TerminatingSet};
 use crate::console::Console;
 use crate::crew::Desk;
 use crate::fault::{Ended, Reports};
@@ -18,7 +18,7 @@ use crate::sessions::SessionMap;
 use crate::system::Systems;
 use crate::tear::Stopping;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tidemill_stdx::ordered::{OrderedMap, OrderedSet};
 use tidemill_stdx::rng::Rng;
 
@@ -116,8 +116,10 @@ pub struct Machine {
     pub(crate) stack_mark: u64,
     /// How it was when that was done last.
     pub(crate) stack_measured: process::StackMeasured,
-    /// Something is to be done between two processes: see [`Worker::do_due_work`].
+    /// Something is to be done between two processes: due work, or a request waits.
     pub(crate) attention: bool,
+    /// There is due work: see [`Worker::do_due_work`].
+    pub(crate) has_due_work: bool,
     /// With several loops: the process that ran left something to be done, see `crew`.
     pub(crate) left_over: bool,
     pub(crate) counts: Counts,
@@ -168,7 +170,7 @@ pub struct Machine {
     /// Counts sleepers, for their order.
     pub(crate) sleeps: u64,
     /// Components that others may call which end, too; of all loops.
-    pub(crate) callers: Arc<Mutex<Callers>>,
+    pub(crate) callers: Arc<SharedCallers>,
     /// Incremental work.
     pub(crate) pieces: Pieces,
     /// What outside may still wake a process.
@@ -178,6 +180,11 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// There is due work.
+    pub(crate) fn attend(&mut self) {
+        (self.attention, self.has_due_work) = (true, true);
+    }
+
     /// Whether something may wait for the embedder.
     pub(crate) fn is_noted(&self) -> bool {
         self.systems.is_noted() || self.outside.is_noted()

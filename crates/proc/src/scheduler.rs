@@ -83,7 +83,11 @@ impl Worker {
 
     /// Does the work that operations have deferred until no code runs.
     pub(crate) fn do_due_work(&mut self) {
-        while std::mem::take(&mut self.machine.attention) {
+        loop {
+            self.machine.attention = false;
+            if !std::mem::take(&mut self.machine.has_due_work) {
+                return;
+            }
             if self.machine.halted {
                 self.machine.ended.get_or_insert(Ended::Halted);
                 return;
@@ -106,7 +110,7 @@ impl Worker {
             }
             pieces::sweep(self);
             if !self.machine.ending.is_empty() || are_early || pieces::are_left(self) {
-                self.machine.attention = true;
+                self.machine.attend();
                 return;
             }
         }

@@ -93,6 +93,7 @@ impl Worker {
                 stack_mark: 0,
                 stack_measured: process::StackMeasured::default(),
                 attention: false,
+                has_due_work: false,
                 left_over: false,
                 counts: Counts::default(),
                 table: Table::default(),

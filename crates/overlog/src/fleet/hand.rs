@@ -31,12 +31,10 @@ pub fn hand<W: World, E>(
     fill: impl FnOnce(&str, &mut SeqBuilder) -> Result<(), E>,
 ) -> Result<bool, E> {
     let Some((life, address, node)) = world.fleet().with_room(id) else { return Ok(false) };
-    let mut row = node.spare_row();
-    if let Err(error) = fill(address, &mut row) {
-        node.reuse_row(row);
+    if let Err(error) = fill(address, node.enqueue_tuple(relation, false, true)) {
+        node.take_back_tuple();
         return Err(error);
     }
-    node.enqueue(Event::Tuple { relation, row, delete: false, received: true });
     turns::schedule(world, events, id, life, 1);
     Ok(true)
 }

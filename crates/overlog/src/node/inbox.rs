@@ -40,6 +40,13 @@ impl Inbox {
         row
     }
 
+    /// Takes the tuple that was queued last out again.
+    pub(super) fn take_back_tuple(&mut self) {
+        if let Some(Event::Tuple { row, .. }) = self.events.pop_back() {
+            self.spare.give(row);
+        }
+    }
+
     /// Begins the turn of the first event, if one waits; no other has its turn.
     #[inline]
     pub(super) fn begin(&mut self) -> Option<&Event> {

@@ -319,6 +319,11 @@ impl Node {
         self.inbox.push_tuple(relation, (delete, received))
     }
 
+    /// Takes the tuple that was queued last out again, whose columns were not complete.
+    pub fn take_back_tuple(&mut self) {
+        self.inbox.take_back_tuple();
+    }
+
     /// Drops the newest events, for which there is no room in the loop; they are counted.
     pub fn drop_newest(&mut self, count: usize) {
         for event in self.inbox.drain_newest(count) {

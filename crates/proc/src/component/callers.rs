@@ -16,10 +16,10 @@ use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef, SlotRef};
 use crate::layout::PORT_OFFERED;
 use crate::machine::Worker;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 pub(crate) fn callers(worker: &Worker) -> MutexGuard<'_, Callers> {
-    worker.machine.callers.lock().unwrap_or_else(PoisonError::into_inner)
+    worker.machine.callers.lock()
 }
 
 /// The component beside its holder that a slot leads to.
@@ -54,8 +54,9 @@ pub(super) fn note_disconnected(worker: &mut Worker, holder: ComponentRef, slot:
     *count -= 1;
     if *count > 0 {
         known.suspects.push(target);
+        worker.machine.callers.set_due(true);
         drop(known);
-        worker.machine.attention = true;
+        worker.machine.attend();
         return;
     }
     known.counts.remove(&target);
@@ -80,7 +81,9 @@ pub(super) fn note_released(worker: &mut Worker, component: ComponentRef) {
 pub(super) fn has_callers(worker: &mut Worker, component: ComponentRef) -> bool {
     let id = component.id();
     if worker.machine.pieces.is_terminating() {
-        callers(worker).early.push(id);
+        let mut known = callers(worker);
+        known.early.push(id);
+        worker.machine.callers.set_due(true);
         return true;
     }
     let mut known = callers(worker);
@@ -88,7 +91,8 @@ pub(super) fn has_callers(worker: &mut Worker, component: ComponentRef) -> bool 
         return false;
     }
     known.suspects.push(id);
+    worker.machine.callers.set_due(true);
     drop(known);
-    worker.machine.attention = true;
+    worker.machine.attend();
     true
 }

@@ -14,7 +14,7 @@ pub(crate) const EARLY: usize = 256;
 /// Schedules [`EARLY`] of the components that were done before all that end with them were
 /// terminated. Returns whether more are left.
 pub(crate) fn advance_early(worker: &mut Worker) -> bool {
-    if worker.machine.pieces.is_terminating() {
+    if !worker.machine.callers.are_due() || worker.machine.pieces.is_terminating() {
         return false;
     }
     let mut known = callers(worker);
@@ -31,7 +31,13 @@ pub(crate) fn advance_early(worker: &mut Worker) -> bool {
 
 /// Lets circles of components end that nothing outside of them can call.
 pub(crate) fn break_circles(worker: &mut Worker) {
-    let suspects = std::mem::take(&mut callers(worker).suspects);
+    if !worker.machine.callers.are_due() {
+        return;
+    }
+    let mut known = callers(worker);
+    let suspects = std::mem::take(&mut known.suspects);
+    worker.machine.callers.set_due(!known.early.is_empty());
+    drop(known);
     if !suspects.is_empty() {
         crew::between(worker, |worker| break_circles_of(worker, &suspects));
     }

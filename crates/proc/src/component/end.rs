@@ -223,7 +223,7 @@ pub(crate) fn become_shell(worker: &mut Worker, component: ComponentRef) {
     if component.id() == worker.machine.entry {
         let outcome = worker.machine.outcome.take();
         worker.machine.ended.get_or_insert(outcome.unwrap_or(Ended::Failed { code: None }));
-        worker.machine.attention = true;
+        worker.machine.attend();
     }
     if component.is_terminating() {
         may_end(worker, component);
@@ -305,7 +305,7 @@ pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
     // It lives on the first loop; no other knows an entry.
     if component.id() == worker.machine.entry {
         worker.machine.ended.get_or_insert(Ended::Finished);
-        worker.machine.attention = true;
+        worker.machine.attend();
     }
     outside::note_over(worker, component, None);
     outside::note_gone(worker, component);

@@ -23,7 +23,7 @@ mod path;
 mod slots;
 mod terminate;
 mod terminating;
-pub(crate) use crate::component::called::Callers;
+pub(crate) use crate::component::called::SharedCallers;
 pub(crate) use crate::component::circles::advance_early;
 pub(crate) use crate::component::delete::{delete, end_scope};
 pub(crate) use crate::component::terminate::{

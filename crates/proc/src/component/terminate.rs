@@ -56,7 +56,7 @@ pub(crate) fn may_end(worker: &mut Worker, component: ComponentRef) {
         component.set_ending();
         let home = worker.home_awake(component);
         home.machine.ending.push(component.id());
-        home.machine.attention = true;
+        home.machine.attend();
     }
 }
 

@@ -30,10 +30,10 @@ impl Worker {
 pub(super) fn halt_first(worker: &mut Worker) {
     between(worker, |worker| {
         worker.machine.halted = false;
-        worker.machine.attention = false;
+        (worker.machine.attention, worker.machine.has_due_work) = (false, false);
         let first = worker.first();
         first.machine.halted = true;
-        first.machine.attention = true;
+        first.machine.attend();
         if let Some(desk) = &worker.machine.desk {
             desk.crew.wake(0);
         }

@@ -239,7 +239,7 @@ fn relocate_queues(worker: &mut Worker, from: u8, to: u8) {
                 let moved = worker.machine.table.get(id).is_some_and(has_moved);
                 let target = worker.member(if moved { to } else { from });
                 target.machine.$list.push(id);
-                target.machine.attention = true;
+                target.machine.attend();
             }
         };
     }
@@ -248,7 +248,7 @@ fn relocate_queues(worker: &mut Worker, from: u8, to: u8) {
         if worker.machine.table.get(one.component).is_some_and(has_moved) {
             let target = worker.member(to);
             target.machine.pokes.push(one.component);
-            target.machine.attention = true;
+            target.machine.attend();
         } else {
             worker.member(from).machine.looker.due_mut().push(one);
         }

@@ -138,7 +138,7 @@ pub(crate) fn doom(worker: &mut Worker, component: ComponentRef) {
     component.set_doomed();
     let home = worker.home_awake(component);
     home.machine.doomed.push(component.id());
-    home.machine.attention = true;
+    home.machine.attend();
 }
 
 /// How reports call a process: by the function it began with.
@@ -188,6 +188,6 @@ pub(crate) fn halt(cx: &mut Context, code: i64, position: u32) -> u32 {
     }
     cx.process.set_frame(cx.frame);
     cx.worker.machine.halted = true;
-    cx.worker.machine.attention = true;
+    cx.worker.machine.attend();
     UNWINDING
 }

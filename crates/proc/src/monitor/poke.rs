@@ -18,5 +18,5 @@ pub(crate) fn poke(worker: &mut Worker, component: ComponentRef) {
     component.set_poked();
     let home = worker.home_awake(component);
     home.machine.pokes.push(component.id());
-    home.machine.attention = true;
+    home.machine.attend();
 }

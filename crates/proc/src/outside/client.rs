@@ -176,6 +176,7 @@ impl Worker {
             };
         };
         self.set_answered(from, true);
+        values.clear();
         system::take_words(self, channel, head, values);
         channel::notify_server(self, channel);
         if interface_of(self, channel).messages[usize::from(head)].must_end {

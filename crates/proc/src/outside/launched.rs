@@ -18,7 +18,7 @@ pub(crate) fn is_launched(worker: &Worker, component: ComponentRef) -> bool {
 pub(crate) fn note_over(worker: &mut Worker, component: ComponentRef, fault: Option<String>) {
     if is_launched(worker, component) {
         worker.machine.outside.over.push_back(Over { component: component.id(), fault });
-        worker.machine.attention = true;
+        worker.machine.attend();
     }
 }
 

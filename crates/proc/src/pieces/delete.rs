@@ -17,7 +17,7 @@ pub(crate) fn schedule_children(worker: &mut Worker, component: ComponentRef) ->
     let is_known = |it: &Termination| matches!(it, Termination::Children { of, .. } if *of == id);
     if !worker.machine.pieces.terminations.iter().any(is_known) {
         worker.machine.pieces.terminations.push(Termination::Children { of: id, left });
-        worker.machine.attention = true;
+        worker.machine.attend();
     }
     true
 }
@@ -37,7 +37,7 @@ pub(crate) fn delete(
     word.set(0, 0);
     let termination = Termination::Words { deleter, kind, word: owner, cursor: Cursor::Start };
     worker.machine.pieces.terminations.push(termination);
-    worker.machine.attention = true;
+    worker.machine.attend();
     true
 }
 

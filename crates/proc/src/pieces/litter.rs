@@ -34,7 +34,7 @@ pub(crate) fn litter(worker: &mut Worker, kind: WordKind, word: u64, count: usiz
         return false;
     }
     pieces.litter.push((kind, word));
-    worker.machine.attention = true;
+    worker.machine.attend();
     // The running process must end its slice soon, as the memory that it has freed is still taken.
     worker.flag.store(1, Ordering::Relaxed);
     true

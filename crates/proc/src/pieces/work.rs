@@ -11,7 +11,7 @@ use crate::{array, sessions, words};
 
 /// The deleting process is killed: nothing waits any more. What it owned ends with its component.
 pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
-    worker.machine.attention = true;
+    worker.machine.attend();
     let all = std::mem::take(&mut worker.machine.pieces.terminations);
     for termination in all {
         match termination {

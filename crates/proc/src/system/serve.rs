@@ -51,8 +51,9 @@ impl Worker {
     }
 
     /// Takes back the memory of a request that has been served.
-    pub fn reuse(&mut self, values: Values) {
-        self.machine.systems.spare = values;
+    pub fn reuse(&mut self, mut values: Box<Values>) {
+        values.clear();
+        self.machine.systems.spare = Some(values);
     }
 
     /// Marks a communication: its requests carry this mark from now on.
@@ -186,12 +187,11 @@ pub(crate) fn serve(worker: &mut Worker, system: u32) -> Result<ProcessRef, OutO
 pub(crate) fn next_request(worker: &mut Worker, communication: Communication) -> Option<Request> {
     let server = worker.machine.systems.servers.get(communication)?;
     let channel = server.channel();
-    let (system, mark) = (system_of(server), channel.index());
-    let last = Request { communication, system, mark, message: None, values: Values::default() };
     if channel.has(CLIENT_FINISHED) {
         channel::drop_unread(worker, channel);
     } else if server.has(PENDING) && flush(worker, server).is_err() {
         // Without memory for it the answer is lost: the client sees a communication that failed.
+        let last = request_of(worker, server, None);
         worker.machine.systems.remove(server);
         channel::close_failed(worker, channel);
         process::forget(worker, server);
@@ -201,17 +201,29 @@ pub(crate) fn next_request(worker: &mut Worker, communication: Communication) ->
         return None;
     }
     if let Some(head) = head_from(channel, FROM_CLIENT) {
-        let mut values = std::mem::take(&mut worker.machine.systems.spare);
-        take_words(worker, channel, head, &mut values);
+        let mut request = request_of(worker, server, Some(u32::from(head)));
+        take_words(worker, channel, head, &mut request.values);
         channel::notify_client(worker, channel);
-        return Some(Request { message: Some(u32::from(head)), values, ..last });
+        return Some(request);
     }
     if channel.has(CLIENT_FINISHED) {
+        let last = request_of(worker, server, None);
         worker.machine.systems.remove(server);
         process::forget(worker, server);
         return Some(last);
     }
     None
+}
+
+/// A request of a communication, still without parameters.
+fn request_of(worker: &mut Worker, server: ProcessRef, message: Option<u32>) -> Request {
+    Request {
+        communication: name_of(server),
+        system: system_of(server),
+        mark: server.channel().index(),
+        message,
+        values: worker.machine.systems.spare.take().unwrap_or_default(),
+    }
 }
 
 /// A client has taken a message of a system component that has nothing to remember: between two
@@ -229,9 +241,9 @@ pub(crate) fn close_stateless(worker: &mut Worker, slot: SlotRef, message: &Mess
     true
 }
 
-/// Takes the head out, whose message is known; nothing in it is a component.
+/// Takes the head out, whose message is known, and appends its parameters; nothing in it is a
+/// component.
 pub(crate) fn take_words(worker: &mut Worker, channel: ChannelRef, head: u16, values: &mut Values) {
-    values.clear();
     let interface = interface_of(worker, channel);
     let entry = channel.entry(channel.head(), interface);
     for (index, kind) in interface.messages[usize::from(head)].parameters.iter().enumerate() {

@@ -19,8 +19,9 @@ pub struct Request {
     pub mark: u32,
     /// The message; none when the client has finished: no more follow, and no answer is possible.
     pub message: Option<u32>,
-    /// Its parameters. [`Worker::reuse`](crate::Worker::reuse) takes their memory back.
-    pub values: Values,
+    /// Its parameters. [`Worker::reuse`](crate::Worker::reuse) takes their memory back. Boxed, as a
+    /// request passes from function to function.
+    pub values: Box<Values>,
 }
 
 /// Why an answer was not taken.
@@ -57,7 +58,7 @@ pub(crate) struct Systems {
     pub(crate) pending: OrderedMap<Communication, Pending>,
     pub(crate) noted: VecDeque<Communication>,
     /// Memory for the parameters of the next request.
-    pub(crate) spare: Values,
+    pub(crate) spare: Option<Box<Values>>,
     /// Memory for the words of an answer.
     pub(crate) words: Vec<u64>,
 }

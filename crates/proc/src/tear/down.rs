@@ -18,7 +18,7 @@ pub(crate) fn bury_doomed(worker: &mut Worker) -> bool {
             worker.machine.stopping = stop_some(worker, stopping, &mut left);
             if worker.machine.stopping.is_some() {
                 worker.budget -= PIECE as i64;
-                worker.machine.attention = true;
+                worker.machine.attend();
                 return true;
             }
         }

@@ -12,6 +12,7 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
 use tidemill_cl::ast;
 use tidemill_cl::ir;
 use tidemill_diag::Span;
@@ -36,6 +37,9 @@ pub(super) struct Parameter {
     /// The types of the column.
     pub(super) column: TypeSet,
 }
+
+/// The parameters of a message, mostly without memory of their own.
+pub(super) type Words<'v> = SmallVec<[Word<'v>; 8]>;
 
 /// A parameter as it is declared.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -155,6 +159,12 @@ fn character(text: &str) -> Option<u64> {
 }
 
 impl Parameter {
+    /// Whether all values of the types of its column fit.
+    pub(super) fn is_certain(self) -> bool {
+        // A text may have more than one character.
+        self.kind != ParameterKind::Character && self.column.without(self.kind.values()).is_empty()
+    }
+
     /// Appends the next of `values` in the form of the column.
     fn push(self, values: &Values, row: &mut SeqBuilder) -> Result<(), Misfit> {
         let holds = |one: TypeSet, other: TypeSet| {
@@ -239,7 +249,7 @@ pub(super) fn words<'v>(
     columns: impl Iterator<Item = Value<'v>>,
     location: usize,
     parameters: &[Parameter],
-    words: &mut Vec<Word<'v>>,
+    words: &mut Words<'v>,
 ) -> Result<(), Misfit> {
     words.reserve(parameters.len());
     each(columns, location, parameters, |kind, value| {
@@ -275,10 +285,4 @@ fn each<'v>(
         take(parameter.kind, value)?;
     }
     Ok(())
-}
-
-/// Reuses the memory of a vector for words of another lifetime.
-pub(super) fn emptied<'v>(mut words: Vec<Word<'_>>) -> Vec<Word<'v>> {
-    words.clear();
-    words.into_iter().map(|_| unreachable!("it is empty")).collect()
 }

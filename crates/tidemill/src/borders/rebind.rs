@@ -80,7 +80,8 @@ fn are_same(machine: &Machine, checked: &Checked, counterparts: &Counterparts<'_
     let are_packets = packets.checked().len() == checked.packets.len()
         && apps.all(|(old, new)| old.app == new.app && fit(old, new, counterparts));
     let mut messages = decoders.checked().zip(&checked.decoders);
-    let mut interfaces = machine.node.borders.rules.checked().zip(&checked.rules);
+    let interfaces = machine.node.borders.rules.iter().flat_map(|rules| rules.checked());
+    let mut interfaces = interfaces.zip(&checked.rules);
     let are_puts = interfaces.all(|(old, new)| {
         let mut puts = old.puts().zip(new.puts());
         old.interface == new.interface && puts.all(|(old, new)| counterparts.are(old, new))
@@ -103,7 +104,9 @@ fn rebind_node(
     let registry = machine.registry.clone();
     let borders = &mut machine.node.borders;
     borders.packets.rebind(&checked.packets, &registry, |old, new| fit(old, new, counterparts));
-    borders.rules.rebind(&checked.rules, counterparts);
+    if let Some(rules) = &mut borders.rules {
+        rules.rebind(&checked.rules, counterparts);
+    }
     Programs::rebind(&mut borders.programs, checked.programs, &registry);
     let written = borders.rebind_settings(checked.settings, graph, &registry);
     packets::link(machine);

@@ -36,8 +36,8 @@ pub(crate) struct Borders {
     pub(crate) flows: Flows,
     /// Stages of components.
     pub(crate) components: Stages,
-    /// Rules as an interface of components.
-    pub(crate) rules: RulesServer,
+    /// Rules as an interface of components; not there while it is at work.
+    pub(crate) rules: Option<Box<RulesServer>>,
     /// Simulated devices at links.
     pub(crate) devices: Devices,
     /// The graphs of other workers, at the first of several.
@@ -70,7 +70,7 @@ impl Borders {
             decoders: Decoders::new(&checked.decoders, registry),
             flows: Flows::new(&checked.flows, registry, secret),
             components: Stages::new(&checked.components, registry, secret),
-            rules: RulesServer::new(&checked.rules, registry),
+            rules: Some(Box::new(RulesServer::new(&checked.rules, registry))),
             devices: Devices::default(),
             instances: None,
             outbox: None,
@@ -93,7 +93,7 @@ impl Borders {
             packets: Packets::new(packets, first_number(instance), registry),
             decoders: Decoders::new(&checked.decoders, registry).without_files(),
             flows: Flows::new(&checked.flows, registry, secret),
-            rules: RulesServer::new(&checked.rules, registry),
+            rules: Some(Box::new(RulesServer::new(&checked.rules, registry))),
             outbox: Some(Outbox::default()),
             ..Borders::default()
         }
@@ -101,7 +101,7 @@ impl Borders {
 
     /// Offers the borders to components, before they start.
     pub(crate) fn offer(&mut self, worker: &mut Worker) {
-        self.rules.offer(worker);
+        self.rules.iter().for_each(|rules| rules.offer(worker));
         self.flows.know(worker);
         if self.components.is_some() {
             // Rules may wake idle components, so the worker stays.
@@ -159,6 +159,11 @@ impl Borders {
         packets_are || self.flows.are_held() || self.tables.are_held
     }
 
+    /// Whether components receive changes of tables.
+    pub(crate) fn has_listeners(&self) -> bool {
+        self.rules.as_ref().is_some_and(|rules| rules.has_listeners())
+    }
+
     /// Whether nothing is in transit.
     pub(crate) fn are_idle(&self) -> bool {
         let packets_are = self.packets.are_idle() && !self.decoders.are_held;
@@ -167,6 +172,6 @@ impl Borders {
         let packets_are = packets_are && outbox_is && self.returns.is_empty();
         let packets_are = packets_are && self.instances.as_ref().is_none_or(Instances::are_idle);
         let components_are = self.components.are_idle() && self.flows.are_idle();
-        packets_are && components_are && self.rules.is_idle()
+        packets_are && components_are && self.rules.as_ref().is_none_or(|rules| rules.is_idle())
     }
 }

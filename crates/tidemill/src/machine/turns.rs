@@ -44,13 +44,13 @@ impl Machine {
     /// Whether nothing is in transit between the engines of all nodes.
     pub(super) fn borders_are_idle(&self) -> bool {
         // One that computes may be about to ask for the next change, or for the end.
-        let may_ask = |node: &Node| node.borders.rules.has_listeners() && !node.runner.all_wait();
+        let may_ask = |node: &Node| node.borders.has_listeners() && !node.runner.all_wait();
         self.nodes().all(|node| node.borders.are_idle() && !may_ask(node))
     }
 
     /// Whether components receive changes of tables.
     pub(crate) fn has_listeners(&self) -> bool {
-        self.nodes().any(|node| node.borders.rules.has_listeners())
+        self.nodes().any(|node| node.borders.has_listeners())
     }
 
     /// The current node, and those that are in scopes.

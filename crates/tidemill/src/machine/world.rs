@@ -102,9 +102,12 @@ impl Home for Machine {
     }
 
     fn request(&mut self, events: &mut Loop<Machine>, request: Request) {
-        let request = borders::flows::serve(self, events, request);
-        let request = request.and_then(|it| borders::rules::serve(self, events, it));
-        request.into_iter().for_each(|it| offered::serve(self, events, it));
+        if !borders::rules::serve(self, events, &request)
+            && !borders::flows::serve(self, events, &request)
+        {
+            offered::serve(self, events, &request);
+        }
+        self.node.runner.worker().reuse(request.values);
         borders::instances::post_later(self, events);
     }
 

@@ -12,7 +12,7 @@ use super::instance::Instance;
 use super::stage::Stage;
 use super::state::{Scratch, WAITING_MAX};
 use crate::borders::inbox;
-use crate::borders::parameters::{emptied, fill};
+use crate::borders::parameters::{Words, fill};
 use crate::machine::Machine;
 
 /// A stage during one call, with the machine.
@@ -26,12 +26,11 @@ pub(super) struct StageContext<'h> {
 impl StageContext<'_> {
     /// Passes a tuple to the instance of its key.
     pub(super) fn input(&mut self, columns: Seq<'_>, scratch: &mut Scratch) {
-        let mut words = emptied(std::mem::take(&mut scratch.words));
+        let mut words = Words::new();
         match self.stage.words(columns, &mut words) {
             Ok(()) => self.input_words(columns, &words, scratch),
             Err(why) => self.stage.counters.misfits(why),
         }
-        scratch.words = emptied(words);
     }
 
     fn input_words(&mut self, columns: Seq<'_>, words: &[Word<'_>], scratch: &mut Scratch) {
@@ -55,12 +54,12 @@ impl StageContext<'_> {
 
     /// Sends a queued tuple to an idle instance.
     fn send_next(&mut self, name: Communication, row: SeqBuilder, scratch: &mut Scratch) {
-        let mut words = emptied(std::mem::take(&mut scratch.words));
+        let mut words = Words::new();
         // `input` has checked that the tuple fits.
         if self.stage.words(row.as_seq(), &mut words).is_ok() {
             self.send(name, row.as_seq(), &words);
         }
-        scratch.words = emptied(words);
+        drop(words);
         scratch.rows.give(row);
     }
 

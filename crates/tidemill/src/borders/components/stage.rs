@@ -1,7 +1,7 @@
 //! A stage that a component works on: its instances by key, and its counters.
 
 use hashbrown::HashTable;
-use tidemill_proc::{Communication, CommunicationMap, Value as Word};
+use tidemill_proc::{Communication, CommunicationMap};
 use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 use tidemill_stat::{Counter, Registry};
 use tidemill_stdx::keyed::Secret;
@@ -9,7 +9,7 @@ use tidemill_stdx::keyed::Secret;
 use super::border::StageBorder;
 use super::instance::Instance;
 use crate::borders::latency::{Handover, Latency};
-use crate::borders::parameters::{self, Misfit};
+use crate::borders::parameters::{self, Misfit, Words};
 
 /// A stage.
 pub(super) struct Stage {
@@ -93,11 +93,7 @@ impl Stage {
     }
 
     /// A tuple without its location as the parameters of a message.
-    pub(super) fn words<'v>(
-        &self,
-        columns: Seq<'v>,
-        words: &mut Vec<Word<'v>>,
-    ) -> Result<(), Misfit> {
+    pub(super) fn words<'v>(&self, columns: Seq<'v>, words: &mut Words<'v>) -> Result<(), Misfit> {
         let StageBorder { locations, inputs, .. } = &self.checked;
         parameters::words(columns.iter(), locations.0, inputs, words)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tidemill_proc::{Communication, CommunicationMap, Value as Word, Values};
+use tidemill_proc::{Communication, CommunicationMap, Values};
 use tidemill_relation::{SeqBuilder, SpareRows};
 use tidemill_stat::Registry;
 use tidemill_stdx::keyed::Secret;
@@ -30,7 +30,6 @@ pub(crate) struct Stages {
 /// Buffers for processing one tuple.
 #[derive(Default)]
 pub(super) struct Scratch {
-    pub(super) words: Vec<Word<'static>>,
     pub(super) key: SeqBuilder,
     /// Spare buffers of queued tuples.
     pub(super) rows: SpareRows,

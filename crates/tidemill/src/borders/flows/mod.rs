@@ -154,18 +154,14 @@ pub(crate) fn has_other_timers(machine: &Machine, events: &Loop<Machine>) -> boo
     events.timers_armed() > timers.filter(|&timer| events.is_armed(timer)).count()
 }
 
-/// Serves a request of an instance to `Packets`; returns a request to another interface.
-pub(crate) fn serve(
-    machine: &mut Machine,
-    events: &mut Loop<Machine>,
-    request: Request,
-) -> Option<Request> {
+/// Serves a request of an instance to `Packets`; false if it is to another interface.
+pub(crate) fn serve(machine: &mut Machine, events: &mut Loop<Machine>, request: &Request) -> bool {
     if machine.node.borders.flows.apps.is_empty() || request.system != System::Packets as u32 {
-        return Some(request);
+        return false;
     }
-    let Request { communication: name, message, mark, values, system } = request;
+    let Request { communication: name, message, mark, ref values, .. } = *request;
     let is_served = at(machine, events, |context| {
-        let asked = message.and_then(|number| packets::Request::of(number, &values));
+        let asked = message.and_then(|number| packets::Request::of(number, values));
         let Some(of) = marked(mark) else {
             let Some(packets::Request::Open { app }) = asked else { return None };
             let instance = context.worker.root_of(name)?;
@@ -185,16 +181,10 @@ pub(crate) fn serve(
         }
         Some(false)
     });
-    match is_served {
-        None => Some(Request { communication: name, system, mark, message, values }),
-        Some(is_sent) => {
-            machine.node.runner.worker().reuse(values);
-            if is_sent {
-                wake_graph(machine, events);
-            }
-            None
-        }
+    if is_served == Some(true) {
+        wake_graph(machine, events);
     }
+    is_served.is_some()
 }
 
 /// A component without an owner has ended or failed.

@@ -196,7 +196,7 @@ pub(crate) fn rebind(machine: &mut Machine, checked: &Checked, are_same: bool) {
         let borders = &mut machine.node.borders;
         borders.packets.rebind(&checked.packets, &registry, |_, _| are_same);
         borders.decoders.rebind(&checked.decoders);
-        borders.rules.follow(&checked.rules);
+        borders.rules.iter_mut().for_each(|rules| rules.follow(&checked.rules));
         borders.outbox.iter_mut().for_each(|outbox| outbox.version = version);
         packets::link(machine);
     });

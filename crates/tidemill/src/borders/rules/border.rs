@@ -35,6 +35,8 @@ pub(super) struct Relation {
     pub(super) id: RelationId,
     /// Its columns without the location.
     pub(super) parameters: Vec<Parameter>,
+    /// All values of the columns' types fit the parameters.
+    pub(super) is_certain: bool,
     /// The location column.
     pub(super) location: usize,
     /// The columns of the key of a table that has one, with the location where it is one of them.

@@ -189,6 +189,7 @@ impl Program {
         let parameters = self.matched((written, id), &own, relation)?;
         Ok(Relation {
             id: found,
+            is_certain: parameters.iter().all(|it| it.is_certain()),
             parameters,
             location: relation.location as usize,
             key: relation.table().and_then(|table| match &table.key {

@@ -1,19 +1,20 @@
 //! Serves the clients of rules: accepts puts, and delivers changes.
 
 use std::convert::Infallible;
+use std::rc::Rc;
 
-use tidemill_event::Loop;
+use tidemill_event::{Loop, Time};
 use tidemill_overlog::node::{Crossing, CrossingKind};
-use tidemill_proc::{Communication, Value as Word, Values};
+use tidemill_proc::{Communication, Value as Word, Values, Worker};
 use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 use tidemill_stdx::marks;
 
 use super::border::{Meaning, Relation};
-use super::queue::{Change, Delivery, Put};
+use super::queue::{Change, Delivery, Put, RowKey};
 use super::state::{Client, RulesInterface, RulesServer};
 use crate::borders::inbox::{self, Way};
 use crate::borders::instances::Receiver;
-use crate::borders::parameters::{self, emptied, fill};
+use crate::borders::parameters::{self, Misfit, Words, fill};
 use crate::machine::Machine;
 
 impl RulesServer {
@@ -32,7 +33,7 @@ impl RulesServer {
             return;
         };
         let Some(border) = self.interfaces.get(interface) else { return };
-        if border.checked.has_changes() && self.open.get(name).is_none() {
+        if self.open.get(name).is_none() && border.checked.has_changes() {
             self.open.insert(name, Box::new(Client::new(interface)));
         }
         match border.checked.messages.get(message as usize) {
@@ -84,7 +85,7 @@ impl RulesServer {
             // The misfit is counted; the put is acknowledged all the same.
             Err(why) => counters.misfits(why),
         }
-        self.answer(machine, (interface, name), &Meaning::Taken);
+        self.interfaces[interface].answer(machine.node.runner.worker(), name, &Meaning::Taken);
     }
 
     /// Puts a held tuple into the inbox, which has room.
@@ -115,7 +116,7 @@ impl RulesServer {
         if !checked.has_changes() {
             self.open.remove(name);
         }
-        self.answer(machine, (interface, name), &Meaning::Taken);
+        self.interfaces[interface].answer(machine.node.runner.worker(), name, &Meaning::Taken);
     }
 
     /// Answers `Next` with the next delivery, if there is one.
@@ -125,59 +126,20 @@ impl RulesServer {
         events: &Loop<Machine>,
         name: Communication,
     ) {
-        let Some(client) = self.open.get_mut(name) else { return };
-        match client.queue.take() {
-            Some(Delivery { message, change, row }) => {
-                (client.is_waiting, client.is_awaited) = (false, self.is_ending);
-                self.deliver((machine, events), name, (message, change), row.as_seq());
-                self.rows.give(row);
+        let RulesServer { interfaces, open, is_ending, rows, .. } = self;
+        let Some(client) = open.get_mut(name) else { return };
+        let (worker, interface) = (machine.node.runner.worker(), &mut interfaces[client.interface]);
+        while let Some(delivery) = client.queue.next() {
+            let sent = interface.deliver((worker, events.now()), name, delivery);
+            client.queue.pass(rows);
+            match sent {
+                Ok(()) => return (client.is_waiting, client.is_awaited) = (false, *is_ending),
+                Err(why) => interface.counters.misfits(why),
             }
-            None if self.is_ending => {
-                (client.is_waiting, client.is_awaited) = (false, true);
-                let interface = client.interface;
-                self.answer(machine, (interface, name), &Meaning::End);
-            }
-            None => client.is_waiting = true,
         }
-    }
-
-    /// Sends a change of a tuple to a component.
-    fn deliver(
-        &mut self,
-        (machine, events): (&mut Machine, &Loop<Machine>),
-        name: Communication,
-        (message, change): (u32, Change),
-        columns: Seq<'_>,
-    ) {
-        let Some(client) = self.open.get(name) else { return };
-        let RulesInterface { checked, handover, counters } = &mut self.interfaces[client.interface];
-        handover.begin(events.now());
-        let Some(Meaning::Change(relation)) = checked.messages.get(message as usize) else {
-            return;
-        };
-        let mut words = emptied(std::mem::take(&mut self.words));
-        words.push(Word::Word(change as u64));
-        let Relation { location, parameters, .. } = relation;
-        // `notify` has checked that the columns fit.
-        if parameters::words(columns.iter(), *location, parameters, &mut words).is_ok() {
-            counters.outputs.add(1);
-            // A client that has ended needs no answer; `form::check` has checked that the answer is
-            // allowed.
-            let _ = machine.node.runner.worker().answer(name, message, &words);
-        }
-        self.words = emptied(words);
-        marks::arrive("components/channel");
-    }
-
-    fn answer(
-        &self,
-        machine: &mut Machine,
-        (interface, name): (usize, Communication),
-        meaning: &Meaning,
-    ) {
-        if let Some(number) = self.interfaces[interface].checked.number(meaning) {
-            // See `deliver` for both errors.
-            let _ = machine.node.runner.worker().answer(name, number, &[]);
+        (client.is_waiting, client.is_awaited) = (!*is_ending, *is_ending);
+        if *is_ending {
+            interface.answer(worker, name, &Meaning::End);
         }
     }
 
@@ -192,8 +154,8 @@ impl RulesServer {
     ) {
         let RulesInterface { checked, counters, .. } = &self.interfaces[interface];
         let Some(Meaning::Change(relation)) = checked.messages.get(message) else { return };
-        let Relation { location, parameters, .. } = relation;
-        if let Err(why) = parameters::check(columns.iter(), *location, parameters) {
+        let Relation { is_certain, location, parameters, .. } = relation;
+        if !is_certain && let Err(why) = parameters::check(columns.iter(), *location, parameters) {
             return counters.misfits(why);
         }
         let change = match crossing.kind {
@@ -201,7 +163,8 @@ impl RulesServer {
             CrossingKind::Delete => Change::Gone,
         };
         let key = key(message, relation, columns);
-        let (message, mut now) = (message as u32, None);
+        let delivery = Delivery { message: message as u32, change, columns };
+        let mut now = None;
         for (name, client) in self.open.iter_mut().filter(|(_, it)| it.interface == interface) {
             // Of the rows of a key only the turn's last change is delivered, which is not known
             // yet.
@@ -211,25 +174,64 @@ impl RulesServer {
                 now = Some(name);
                 continue;
             }
-            let mut row = self.rows.take();
-            row.extend(columns);
-            match client.queue.put(Delivery { message, change, row }, key.clone()) {
+            match client.queue.put(delivery, key.as_ref(), &mut self.rows) {
                 Put::Waits => {}
                 Put::Coalesced => counters.coalesced.add(1),
                 Put::Dropped => counters.full.add(1),
             }
         }
         if let Some(name) = now {
-            self.deliver((machine, events), name, (message, change), columns);
+            let to = (machine.node.runner.worker(), events.now());
+            let interface = &mut self.interfaces[interface];
+            if let Err(why) = interface.deliver(to, name, delivery) {
+                interface.counters.misfits(why);
+                self.open.get_mut(name).into_iter().for_each(|client| client.is_waiting = true);
+            }
+        }
+    }
+}
+
+impl RulesInterface {
+    /// Sends a change of a tuple to a component.
+    ///
+    /// # Errors
+    /// A column does not fit: then nothing is sent.
+    fn deliver(
+        &mut self,
+        (worker, now): (&mut Worker, Time),
+        name: Communication,
+        Delivery { message, change, columns }: Delivery<'_>,
+    ) -> Result<(), Misfit> {
+        let RulesInterface { checked, handover, counters } = self;
+        let Some(Meaning::Change(relation)) = checked.messages.get(message as usize) else {
+            return Ok(());
+        };
+        let mut words = Words::new();
+        words.push(Word::Word(change as u64));
+        let Relation { location, parameters, .. } = relation;
+        parameters::words(columns.iter(), *location, parameters, &mut words)?;
+        handover.begin(now);
+        counters.outputs.add(1);
+        // A client that has ended needs no answer; `form::check` has checked that the answer is
+        // allowed.
+        let _ = worker.answer(name, message, &words);
+        marks::arrive("components/channel");
+        Ok(())
+    }
+
+    fn answer(&self, worker: &mut Worker, name: Communication, meaning: &Meaning) {
+        if let Some(number) = self.checked.number(meaning) {
+            // See `deliver` for both errors.
+            let _ = worker.answer(name, number, &[]);
         }
     }
 }
 
 /// The key of a row, with the message that it is.
-fn key(message: usize, relation: &Relation, columns: Seq<'_>) -> Option<OwnedValue> {
+fn key(message: usize, relation: &Relation, columns: Seq<'_>) -> Option<Rc<RowKey>> {
     let key = relation.key.as_ref()?;
     let mut list = SeqBuilder::new();
     list.push(Value::Int(message as i64));
     key.iter().filter_map(|&at| columns.get(at)).for_each(|value| list.push(value));
-    Some(OwnedValue::new(Value::List(list.as_seq())))
+    Some(RowKey::new(OwnedValue::new(Value::List(list.as_seq()))))
 }

@@ -32,20 +32,16 @@ pub use border::RulesBorder;
 use state::RulesInterface;
 pub(crate) use state::RulesServer;
 
-/// Serves a request of a component to rules; returns a request to another interface.
-pub(crate) fn serve(
-    machine: &mut Machine,
-    events: &mut Loop<Machine>,
-    request: Request,
-) -> Option<Request> {
+/// Serves a request of a component to rules; false if it is to another interface.
+pub(crate) fn serve(machine: &mut Machine, events: &mut Loop<Machine>, request: &Request) -> bool {
     let number = request.system.checked_sub(system::count());
-    let Some(interface) = number.map(|number| number as usize) else { return Some(request) };
-    let Request { communication, message, values, .. } = request;
-    let mut server = std::mem::take(&mut machine.node.borders.rules);
-    server.request(machine, events, (interface, communication), message, &values);
-    machine.node.borders.rules = server;
-    machine.node.runner.worker().reuse(values);
-    None
+    let Some(interface) = number.map(|number| number as usize) else { return false };
+    if let Some(mut server) = machine.node.borders.rules.take() {
+        let of = (interface, request.communication);
+        server.request(machine, events, of, request.message, &request.values);
+        machine.node.borders.rules = Some(server);
+    }
+    true
 }
 
 /// Takes a tuple that a component of another worker has put.
@@ -55,7 +51,7 @@ pub(super) fn receive(
     (interface, message): (u32, u32),
     row: Seq<'_>,
 ) {
-    let server = std::mem::take(&mut machine.node.borders.rules);
+    let Some(server) = machine.node.borders.rules.take() else { return };
     if let Some(RulesInterface { checked, counters, .. }) =
         server.interfaces.get(interface as usize)
         && let Some(Meaning::Put(relation)) = checked.messages.get(message as usize)
@@ -65,15 +61,13 @@ pub(super) fn receive(
             counters.full.add(1);
         }
     }
-    machine.node.borders.rules = server;
+    machine.node.borders.rules = Some(server);
 }
 
 /// Passes the changes of a turn to components.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
-    if machine.node.borders.rules.open.is_empty() {
-        return;
-    }
-    let mut server = std::mem::take(&mut machine.node.borders.rules);
+    let is_open = |server: &mut Box<RulesServer>| !server.open.is_empty();
+    let Some(mut server) = machine.node.borders.rules.take_if(is_open) else { return };
     let mut has_notified = false;
     for (crossing, columns) in tuples.iter() {
         marks::leave();
@@ -101,32 +95,33 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
         }
         arm(machine, events);
     }
-    machine.node.borders.rules = server;
+    machine.node.borders.rules = Some(server);
 }
 
 /// Puts held tuples of components into the inbox, as far as there is room now.
 pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
-    if machine.node.borders.rules.held.is_empty() || !machine.has_inbox_room() {
+    let rules = machine.node.borders.rules.as_ref();
+    if rules.is_none_or(|server| server.held.is_empty()) || !machine.has_inbox_room() {
         return;
     }
-    let mut server = std::mem::take(&mut machine.node.borders.rules);
+    let Some(mut server) = machine.node.borders.rules.take() else { return };
     while !machine.is_inbox_full()
         && let Some(name) = server.held.pop_front()
     {
         server.give_held(machine, events, name);
     }
-    machine.node.borders.rules = server;
+    machine.node.borders.rules = Some(server);
     arm(machine, events);
 }
 
 /// The run is about to end: clients get `End` after their queued changes.
 pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) {
-    let mut server = std::mem::take(&mut machine.node.borders.rules);
+    let Some(mut server) = machine.node.borders.rules.take() else { return };
     server.is_ending = true;
     let waiting = server.open.iter().filter(|(_, client)| client.is_waiting);
     let waiting: Vec<Communication> = waiting.map(|(name, _)| name).collect();
     waiting.iter().for_each(|&name| server.next(machine, events, name));
-    machine.node.borders.rules = server;
+    machine.node.borders.rules = Some(server);
     if !waiting.is_empty() {
         arm(machine, events);
     }

@@ -1,9 +1,10 @@
 //! The deliveries queued for one communication.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use hashbrown::HashTable;
-use tidemill_relation::{OwnedValue, SeqBuilder};
+use tidemill_relation::{OwnedValue, Seq, SeqBuilder, SpareRows};
 use tidemill_stdx::keyed::Secret;
 
 /// The maximum number of deliveries queued for a communication.
@@ -11,18 +12,33 @@ pub(super) const WAITING_MAX: usize = 1000;
 
 /// A change of a tuple, by the code of its character.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub(super) enum Change {
-    Come = b'+' as isize,
-    Gone = b'-' as isize,
+    Come = b'+',
+    Gone = b'-',
 }
 
 /// A message to a component: the change of a tuple.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Delivery {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delivery<'r> {
     pub(super) message: u32,
     pub(super) change: Change,
     /// The columns of the tuple.
-    pub(super) row: SeqBuilder,
+    pub(super) columns: Seq<'r>,
+}
+
+/// The key of a row, which includes the relation.
+#[derive(Debug)]
+pub(super) struct RowKey {
+    value: OwnedValue,
+    hash: u64,
+}
+
+impl RowKey {
+    pub(super) fn new(value: OwnedValue) -> Rc<RowKey> {
+        let hash = value.get().hash(&Secret::FIXED);
+        Rc::new(RowKey { value, hash })
+    }
 }
 
 /// Deliveries in order. Of the rows of a table with one key there is one at most.
@@ -38,11 +54,21 @@ pub(super) struct Queue {
 
 #[derive(Debug)]
 struct Entry {
-    delivery: Delivery,
-    /// Of a row: its key and hash.
-    key: Option<(u64, OwnedValue)>,
+    message: u32,
+    change: Change,
     /// Of a row: the component has not seen any row of this key.
     is_new: bool,
+    row: SeqBuilder,
+    /// Of a row.
+    key: Option<Rc<RowKey>>,
+}
+
+impl Entry {
+    fn set(&mut self, Delivery { message, change, columns }: Delivery<'_>) {
+        (self.message, self.change) = (message, change);
+        self.row.clear();
+        self.row.extend(columns);
+    }
 }
 
 /// The result of queueing a delivery.
@@ -56,34 +82,49 @@ pub(super) enum Put {
 }
 
 impl Queue {
-    /// Queues a delivery; a row replaces the queued one of its key, which includes the relation.
-    pub(super) fn put(&mut self, delivery: Delivery, key: Option<OwnedValue>) -> Put {
-        let key = key.map(|key| (key.get().hash(&Secret::FIXED), key));
-        let known = key.as_ref().and_then(|(hash, key)| self.find(*hash, key));
-        if let Some(number) = known {
-            let Some(place) = self.entry(number) else { return Put::Coalesced };
-            match place {
-                Some(entry) if delivery.change == Change::Gone && entry.is_new => {
-                    let hash = entry.key.as_ref().map(|(hash, _)| *hash);
-                    *place = None;
-                    hash.into_iter().for_each(|hash| self.forget(hash, number));
-                }
-                Some(entry) => entry.delivery = delivery,
-                None => {}
-            }
+    /// Queues a delivery; a row replaces the queued one of its key.
+    pub(super) fn put(
+        &mut self,
+        delivery: Delivery<'_>,
+        key: Option<&Rc<RowKey>>,
+        spare: &mut SpareRows,
+    ) -> Put {
+        if let Some(number) = key.and_then(|key| self.find(key)) {
+            self.coalesce(number, delivery, spare);
             return Put::Coalesced;
         }
         // A cancelled delivery keeps its place until it is at the front, so the length bounds all.
         if self.entries.len() >= WAITING_MAX {
             return Put::Dropped;
         }
-        if let Some((hash, _)) = key {
+        if let Some(&RowKey { hash, .. }) = key.map(|key| &**key) {
             let number = self.first + self.entries.len() as u64;
             self.by_key.insert_unique(hash, (hash, number), |&(hash, _)| hash);
         }
-        let is_new = delivery.change == Change::Come;
-        self.entries.push_back(Some(Entry { delivery, key, is_new }));
+        let Delivery { message, change, .. } = delivery;
+        let is_new = change == Change::Come;
+        let (row, key) = (spare.take_used(), key.cloned());
+        self.entries.push_back(Some(Entry { message, change, is_new, row, key }));
+        // Filled in its place, see `SpareRows::take_used`.
+        if let Some(Some(entry)) = self.entries.back_mut() {
+            entry.set(delivery);
+        }
         Put::Waits
+    }
+
+    /// Replaces or cancels a queued row by a later change of its key.
+    fn coalesce(&mut self, number: u64, delivery: Delivery<'_>, spare: &mut SpareRows) {
+        let Some(place) = self.entry(number) else { return };
+        match place {
+            Some(entry) if delivery.change == Change::Gone && entry.is_new => {
+                spare.give(std::mem::take(&mut entry.row));
+                let key = entry.key.take();
+                *place = None;
+                key.into_iter().for_each(|key| self.forget(key.hash, number));
+            }
+            Some(entry) => entry.set(delivery),
+            None => {}
+        }
     }
 
     fn entry(&mut self, number: u64) -> Option<&mut Option<Entry>> {
@@ -91,13 +132,13 @@ impl Queue {
         self.entries.get_mut(at)
     }
 
-    fn find(&self, hash: u64, key: &OwnedValue) -> Option<u64> {
+    fn find(&self, key: &RowKey) -> Option<u64> {
         let is_it = |&(_, number): &(u64, u64)| {
             let entry = self.entries.get((number - self.first) as usize);
             let known = entry.and_then(|entry| entry.as_ref()?.key.as_ref());
-            known.is_some_and(|(_, known)| known == key)
+            known.is_some_and(|known| known.value == key.value)
         };
-        self.by_key.find(hash, is_it).map(|&(_, number)| number)
+        self.by_key.find(key.hash, is_it).map(|&(_, number)| number)
     }
 
     fn forget(&mut self, hash: u64, number: u64) {
@@ -110,11 +151,11 @@ impl Queue {
     pub(super) fn retain(&mut self, goes_on: impl Fn(u32) -> bool) -> u64 {
         let mut dropped = 0;
         for at in 0..self.entries.len() {
-            let is_it = |entry: &Entry| !goes_on(entry.delivery.message);
-            let Some(entry) = self.entries[at].take_if(|entry| is_it(entry)) else { continue };
+            let is_it = |entry: &mut Entry| !goes_on(entry.message);
+            let Some(entry) = self.entries[at].take_if(is_it) else { continue };
             dropped += 1;
             let number = self.first + at as u64;
-            entry.key.into_iter().for_each(|(hash, _)| self.forget(hash, number));
+            entry.key.into_iter().for_each(|key| self.forget(key.hash, number));
         }
         dropped
     }
@@ -124,16 +165,24 @@ impl Queue {
         self.entries.is_empty()
     }
 
-    /// The next one.
-    pub(super) fn take(&mut self) -> Option<Delivery> {
-        while let Some(place) = self.entries.pop_front() {
-            let number = self.first;
+    /// The next one, which stays in its place until it is [passed](Queue::pass).
+    pub(super) fn next(&mut self) -> Option<Delivery<'_>> {
+        while let Some(None) = self.entries.front() {
+            self.entries.pop_front();
             self.first += 1;
-            let Some(Entry { delivery, key, .. }) = place else { continue };
-            key.into_iter().for_each(|(hash, _)| self.forget(hash, number));
-            return Some(delivery);
         }
-        None
+        let Entry { message, change, row, .. } = self.entries.front()?.as_ref()?;
+        Some(Delivery { message: *message, change: *change, columns: row.as_seq() })
+    }
+
+    /// Drops the next one, which was delivered.
+    pub(super) fn pass(&mut self, spare: &mut SpareRows) {
+        let Some(place) = self.entries.pop_front() else { return };
+        let number = self.first;
+        self.first += 1;
+        let Some(Entry { row, key, .. }) = place else { return };
+        spare.give(row);
+        key.into_iter().for_each(|key| self.forget(key.hash, number));
     }
 }
 
@@ -146,14 +195,25 @@ mod tests {
     fn put(queue: &mut Queue, change: Change, key: i64, value: i64) -> Put {
         let mut row = SeqBuilder::new();
         row.push(Value::Int(value));
-        let delivery = Delivery { message: 3, change, row };
-        queue.put(delivery, Some(OwnedValue::new(Value::Int(key))))
+        let delivery = Delivery { message: 3, change, columns: row.as_seq() };
+        let key = RowKey::new(OwnedValue::new(Value::Int(key)));
+        queue.put(delivery, Some(&key), &mut SpareRows::default())
+    }
+
+    /// An event, which has no key.
+    fn put_event(queue: &mut Queue) -> Put {
+        let delivery = Delivery { message: 4, change: Change::Come, columns: Seq::EMPTY };
+        queue.put(delivery, None, &mut SpareRows::default())
     }
 
     fn all(queue: &mut Queue) -> Vec<(Change, i64)> {
-        let deliveries = std::iter::from_fn(|| queue.take());
-        let value = |row: &SeqBuilder| row.as_seq().get(0).and_then(|value| value.as_int());
-        deliveries.map(|it| (it.change, value(&it.row).unwrap_or(i64::MAX))).collect()
+        let deliveries = std::iter::from_fn(|| {
+            let Delivery { change, columns, .. } = queue.next()?;
+            let value = columns.get(0).and_then(|value| value.as_int());
+            queue.pass(&mut SpareRows::default());
+            Some((change, value.unwrap_or(i64::MAX)))
+        });
+        deliveries.collect()
     }
 
     #[test]
@@ -178,20 +238,18 @@ mod tests {
     fn what_does_not_go_on_makes_room_when_its_turn_comes() {
         let mut queue = Queue::default();
         put(&mut queue, Change::Come, 1, 10);
-        let event = Delivery { message: 4, change: Change::Come, row: SeqBuilder::new() };
-        queue.put(event.clone(), None);
+        put_event(&mut queue);
         put(&mut queue, Change::Come, 2, 20);
         assert_eq!(queue.retain(|message| message == 4), 2);
         assert_eq!(put(&mut queue, Change::Come, 1, 11), Put::Waits);
-        assert_eq!(queue.take(), Some(event));
-        assert_eq!(all(&mut queue), [(Change::Come, 11)]);
+        assert_eq!(queue.next().map(|it| it.message), Some(4));
+        assert_eq!(all(&mut queue), [(Change::Come, i64::MAX), (Change::Come, 11)]);
     }
 
     #[test]
     fn events_are_each_their_own_up_to_a_limit() {
         let mut queue = Queue::default();
-        let event = || Delivery { message: 1, change: Change::Come, row: SeqBuilder::new() };
-        let puts: Vec<Put> = (0..WAITING_MAX + 2).map(|_| queue.put(event(), None)).collect();
+        let puts: Vec<Put> = (0..WAITING_MAX + 2).map(|_| put_event(&mut queue)).collect();
         assert!(puts[..WAITING_MAX].iter().all(|put| *put == Put::Waits));
         assert_eq!(puts[WAITING_MAX..], [Put::Dropped; 2]);
         assert_eq!(put(&mut queue, Change::Come, 1, 1), Put::Dropped);

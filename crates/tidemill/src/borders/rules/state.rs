@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tidemill_proc::{Communication, CommunicationMap, Value as Word, Worker};
+use tidemill_proc::{Communication, CommunicationMap, Worker};
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{SeqBuilder, SpareRows};
 use tidemill_stat::{Counter, Registry};
@@ -23,8 +23,7 @@ pub(crate) struct RulesServer {
     /// Clients whose put waits for room in the inbox, in order.
     pub(super) held: VecDeque<Communication>,
     pub(super) is_ending: bool,
-    /// Buffers for the parameters of a message, and for queued tuples.
-    pub(super) words: Vec<Word<'static>>,
+    /// Buffers for queued tuples.
     pub(super) rows: SpareRows,
 }
 

@@ -45,8 +45,8 @@ use crate::machine::Machine;
 pub(crate) use state::{Systems, count};
 
 /// Serves one request.
-pub(crate) fn serve(world: &mut Machine, lp: &mut Loop<Machine>, request: Request) {
-    let Request { communication, system, message, values, .. } = request;
+pub(crate) fn serve(world: &mut Machine, lp: &mut Loop<Machine>, request: &Request) {
+    let Request { communication, system, message, ref values, .. } = *request;
     let Some(&system) = System::ALL.get(system as usize) else { return };
     let Some(number) = message else {
         finished(world, lp, communication);
@@ -56,7 +56,7 @@ pub(crate) fn serve(world: &mut Machine, lp: &mut Loop<Machine>, request: Reques
     world.node.systems.serving = true;
     macro_rules! serve {
         ($($interface:ident)::+ => $server:ident) => {
-            if let Some(request) = $($interface)::+::Request::of(number, &values) {
+            if let Some(request) = $($interface)::+::Request::of(number, values) {
                 $server::serve(world, lp, communication, request);
             }
         };
@@ -74,7 +74,6 @@ pub(crate) fn serve(world: &mut Machine, lp: &mut Loop<Machine>, request: Reques
         System::Messages => serve!(offered::messages => messages),
     }
     world.node.systems.serving = false;
-    world.node.runner.worker().reuse(values);
 }
 
 /// No process is ready: polls for a short while; returns whether something has arrived for a

@@ -5,10 +5,11 @@
 //!                          files, -D, --nodes and the like
 //! ──> tidemill test FILES -D .. --nodes .. --script examples/NAME/test.sim --mutants
 //!     --equivalent examples/NAME/equivalent.txt, if there is one
+//!     --explore OPTIONS, if one of the first lines is `# tidemill explore FILES OPTIONS`
 //! ```
 //! Faults are those of `test` without options; if the script fails under these on the original
 //! program, those of datagrams alone, or none. Survivors are printed, and counted by
-//! example; those that are judged equivalent are counted apart.
+//! example; those that are judged equivalent are counted apart, and those that searches show to be.
 
 use std::fmt;
 use std::fs;
@@ -30,12 +31,13 @@ struct Tally {
     all: usize,
     found: usize,
     equivalent: usize,
+    proved: usize,
 }
 
 impl Tally {
     /// The number of mutants that are to be found.
     fn wrong(self) -> usize {
-        self.all - self.equivalent
+        self.all - self.equivalent - self.proved
     }
 }
 
@@ -43,8 +45,12 @@ impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} mutants found", self.found, self.wrong())?;
         match self.equivalent {
+            0 => {}
+            count => write!(f, ", {count} more judged equivalent")?,
+        }
+        match self.proved {
             0 => Ok(()),
-            count => write!(f, ", {count} more judged equivalent"),
+            count => write!(f, ", {count} more equivalent within the bounds"),
         }
     }
 }
@@ -68,6 +74,7 @@ pub fn run(root: &Path, options: &Options<'_>) -> Result<(), String> {
             all: sum.all + tally.all,
             found: sum.found + tally.found,
             equivalent: sum.equivalent + tally.equivalent,
+            proved: sum.proved + tally.proved,
         };
     }
     println!("mutate: {sum}, {}%", 100 * sum.found / sum.wrong().max(1));
@@ -120,9 +127,43 @@ fn arguments(root: &Path, example: &str) -> Option<Vec<String>> {
     Some(kept)
 }
 
+/// The options of `explore` for an example, if its script has them.
+///
+/// # Errors
+/// The command explores other files, or with other macros, than the test has.
+fn bounds(root: &Path, example: &str, tested: &[String]) -> Result<Option<String>, String> {
+    let script = fs::read_to_string(root.join(format!("examples/{example}/test.sim")));
+    let script = script.map_err(|error| format!("{example}: {error}"))?;
+    let mut lines = script.lines().take(3);
+    let Some(command) = lines.find_map(|line| line.strip_prefix("# tidemill explore ")) else {
+        return Ok(None);
+    };
+    let explored: Vec<&str> = command.split_whitespace().collect();
+    let (program, options) = of_program(&explored);
+    let tested: Vec<&str> = tested.iter().map(String::as_str).collect();
+    let (same, _) = of_program(&tested);
+    match program == same {
+        true => Ok(Some(options.join(" "))),
+        false => Err(format!("{example}: its script explores another program than it tests")),
+    }
+}
+
+/// The words that name a program, which are files and macros, and the others.
+fn of_program<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
+    let is_macro = |at: usize| words.get(at) == Some(&"-D");
+    let is_of_it = |at: usize| {
+        words[at].ends_with(".olg") || is_macro(at) || at.checked_sub(1).is_some_and(is_macro)
+    };
+    let (program, others): (Vec<usize>, Vec<usize>) =
+        (0..words.len()).partition(|at| is_of_it(*at));
+    let of = |places: Vec<usize>| places.into_iter().map(|at| words[at]).collect();
+    (of(program), of(others))
+}
+
 /// Tests the mutants of one example; `None` if its script fails under all faults.
 fn test(root: &Path, example: &str, wall: u64) -> Result<Option<Tally>, String> {
     let Some(arguments) = arguments(root, example) else { return Ok(None) };
+    let bounds = bounds(root, example, &arguments)?;
     let is_said = arguments.iter().any(|it| it == "--faults");
     let weaker = [Some("latency,loss,duplicate,reorder"), Some("none")];
     for faults in [None].into_iter().chain(weaker.into_iter().filter(|_| !is_said)) {
@@ -134,6 +175,7 @@ fn test(root: &Path, example: &str, wall: u64) -> Result<Option<Tally>, String> 
         if root.join(&equivalent).exists() {
             command.args(["--equivalent", &equivalent]);
         }
+        command.args(bounds.iter().flat_map(|it| ["--explore", it.as_str()]));
         command.args(faults.iter().flat_map(|it| ["--faults", it]));
         let ran = command.output().map_err(|error| format!("{command:?}: {error}"))?;
         if let Some(tally) = tally(example, &ran) {
@@ -160,8 +202,9 @@ fn tally(example: &str, ran: &Output) -> Option<Tally> {
         all: numbered("")?,
         found: numbered("found")?,
         equivalent: numbered("judged equivalent").unwrap_or(0),
+        proved: numbered("equivalent within the bounds").unwrap_or(0),
     };
-    let verdicts = ["survived", "judged equivalent, found"];
+    let verdicts = ["survived", "equivalent within", "judged equivalent, found"];
     let survivors = text.lines().filter(|line| verdicts.iter().any(|it| line.starts_with(it)));
     survivors.for_each(|line| println!("{example}: {line}"));
     Some(tally)
@@ -186,6 +229,10 @@ mod tests {
         assert_eq!(shown(text).as_deref(), Some("52 of 64 mutants found"));
         let text = "mutants: 64, 52 found, 5 survived, 7 judged equivalent; 15 are no programs\n";
         let expected = "52 of 57 mutants found, 7 more judged equivalent";
+        assert_eq!(shown(text).as_deref(), Some(expected));
+        let text =
+            "mutants: 9, 5 found, 1 survived, 3 equivalent within the bounds; 0 are no programs\n";
+        let expected = "5 of 6 mutants found, 3 more equivalent within the bounds";
         assert_eq!(shown(text).as_deref(), Some(expected));
         assert_eq!(shown("found by seed 1: r1\n"), None);
     }

@@ -18,7 +18,7 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use exploring::ExploreArgs;
+pub use exploring::{Bounds, ExploreArgs};
 pub use folder::expand;
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{

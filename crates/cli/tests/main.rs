@@ -3,6 +3,7 @@
 mod balancer;
 mod book;
 mod common;
+mod compared;
 mod components;
 mod control;
 mod corpus;

@@ -34,6 +34,8 @@ pub enum ValueError {
     Fabric,
     /// It is one that this build does not have.
     NoZenoh,
+    /// They are no options of a search.
+    Bounds(String),
     /// The words are no question of `why`.
     Question,
 }
@@ -50,6 +52,7 @@ impl fmt::Display for ValueError {
         let (text, what) = match self {
             ValueError::Number(error) => return error.fmt(f),
             ValueError::User(error) => return error.fmt(f),
+            ValueError::Bounds(error) => return f.write_str(error),
             ValueError::NodeCount => return f.write_str("from 1 to 1000000 nodes"),
             ValueError::NotRoot => return f.write_str("only root can go on as another user"),
             ValueError::Fabric => return f.write_str("known are udp, reliable and tcp"),
@@ -77,4 +80,12 @@ impl From<NumberError> for ValueError {
     fn from(error: NumberError) -> ValueError {
         ValueError::Number(error)
     }
+}
+
+/// What an error of the command line says, in one line.
+pub(super) fn message(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let text = text.split("\n\n").next().unwrap_or_default();
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Parser};
 
+use super::error::{ValueError, message};
 use super::options::Tuples;
 use super::sources::Sources;
 use super::values::{nodes, size};
@@ -14,6 +15,26 @@ pub struct ExploreArgs {
     /// The program: files of rules.
     #[command(flatten)]
     pub sources: Sources,
+    /// Which runs.
+    #[command(flatten)]
+    pub bounds: Bounds,
+    /// Write a run that fails to FILE, as a script for `sim`
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// Tuples from outside.
+    #[command(flatten)]
+    pub tuples: Tuples,
+    /// Abort turns of rules that derive more than N event tuples, as in `sim`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub turn_limit: Option<u64>,
+    /// Print one JSON object per line: a counterexample, and a summary
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which runs a search explores, and how.
+#[derive(Args, Clone, Debug)]
+pub struct Bounds {
     /// Run N nodes, n0:1, n1:1, ...
     #[arg(long, value_name = "N", default_value = "1", value_parser = nodes)]
     pub nodes: u32,
@@ -60,16 +81,37 @@ pub struct ExploreArgs {
     /// A script of the events from outside, in their order; those of one time in any order
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
-    /// Write a run that fails to FILE, as a script for `sim`
-    #[arg(long, value_name = "FILE")]
-    pub save: Option<PathBuf>,
-    /// Tuples from outside.
+}
+
+/// Bounds in one word.
+#[derive(Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct Words {
     #[command(flatten)]
-    pub tuples: Tuples,
-    /// Abort turns of rules that derive more than N event tuples, as in `sim`
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub turn_limit: Option<u64>,
-    /// Print one JSON object per line: a counterexample, and a summary
-    #[arg(long)]
-    pub json: bool,
+    bounds: Bounds,
+}
+
+impl Bounds {
+    /// Reads options as they are written after `explore`, separated by blanks.
+    pub fn parse(text: &str) -> Result<Bounds, ValueError> {
+        let words = Words::try_parse_from(text.split_whitespace());
+        let bounds = words.map(|words| words.bounds);
+        bounds.map_err(|error| ValueError::Bounds(message(&error)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_options_of_explore() {
+        let bounds = Bounds::parse("--nodes 3 --crashes 1 --no-reduction").expect("bounds");
+        assert_eq!((bounds.nodes, bounds.crashes, bounds.timers), (3, 1, 4));
+        assert!(bounds.no_reduction);
+        for wrong in ["--nodes", "--nodes x", "a.olg", "--json", "--workers 2 --depth-first"] {
+            let error = Bounds::parse(wrong).expect_err(wrong).to_string();
+            assert!(!error.is_empty() && !error.contains('\n'), "{error}");
+        }
+    }
 }

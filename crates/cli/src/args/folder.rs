@@ -10,6 +10,7 @@ use tidemill::program::folder::{Folder, Section, SettingValue};
 use tidemill_diag::{Diagnostic, Sources as Texts};
 use tidemill_stdx::sort;
 
+use super::error::message;
 use super::settings::{self, ARGUMENTS, Word};
 use super::{Cli, Origin, Sources, Verb};
 
@@ -114,7 +115,7 @@ fn again(verb: &str, section: &Section) -> Result<Cli, Diagnostic> {
             parse(&others).is_ok()
         };
         let at = words.iter().find(is_cause).map_or(section.span, |word| word.key);
-        settings::error(at, settings::message(&error))
+        settings::error(at, message(&error))
     })
 }
 

@@ -62,14 +62,6 @@ pub(super) fn words(section: &Section) -> Vec<Word> {
     words.collect()
 }
 
-/// What an error of the command line says, in one line.
-pub(super) fn message(error: &clap::Error) -> String {
-    let text = error.render().to_string();
-    let text = text.split("\n\n").next().unwrap_or_default();
-    let text = text.strip_prefix("error: ").unwrap_or(text);
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// An error about settings.
 pub(super) fn error(at: Span, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(CODE, at, message)

@@ -10,6 +10,7 @@ use tidemill::test::{Faults, SimCommand};
 
 use super::devices::Devices;
 use super::error::ValueError;
+use super::exploring::Bounds;
 use super::options::{EngineKind, Tuples};
 use super::sources::Sources;
 use super::values::nodes;
@@ -94,11 +95,18 @@ pub struct TestArgs {
     /// and must not be
     #[arg(long, value_name = "FILE", requires = "mutants")]
     pub equivalent: Option<PathBuf>,
+    /// Explore the program and each mutant that survives with these options of `explore`, in one
+    /// word, such as '--nodes 3 --drops 1': mutants that reach the same states are equivalent
+    /// within these bounds, and need not be found
+    #[arg(long, value_name = "OPTIONS", requires = "mutants", value_parser = Bounds::parse)]
+    #[arg(allow_hyphen_values = true)]
+    pub explore: Option<Bounds>,
     /// Print how often each rule fired in all runs: first those that never did, and those whose
     /// body never held; then which events came one after the other at a node in one order only
     #[arg(long)]
     pub coverage: bool,
-    /// Print one JSON object per line: failures, what they have in common, and a summary
+    /// Print one JSON object per line: failures, what they have in common, or mutants; and a
+    /// summary
     #[arg(long)]
     pub json: bool,
 }

@@ -4,15 +4,18 @@ use std::fs;
 use std::path::Path;
 
 use tidemill::error::Error;
-use tidemill::explore::{ExploreOptions, Explorer, seed_that_fails};
+use tidemill::explore::{ExploreOptions, ExploreReport, Explorer, seed_that_fails};
+use tidemill::program::Program;
+use tidemill::script::Script;
 use tidemill::sim::{SimOptions, Simulation};
+use tidemill_diag::Sources;
 
 use super::common;
 use super::components::most_of_memory;
 use super::interrupt::{Interrupt, OnTerminate};
 use super::script_file::{self, ScriptFile};
 use super::sim;
-use crate::args::ExploreArgs;
+use crate::args::{Bounds, ExploreArgs};
 use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
@@ -25,42 +28,22 @@ pub fn explore(args: ExploreArgs, report: Reporter) -> Status {
 }
 
 fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
-    let script = ScriptFile::read(args.script.as_deref(), report)?;
+    let script = ScriptFile::read(args.bounds.script.as_deref(), report)?;
     let program = sim::load(&args.sources, &args.tuples, (script.as_ref(), None), report)?;
     let extra = common::tuples(&args.tuples, &program, report)?;
     let (script, sources) = script_file::checked(script, report)?;
     let interrupt = Interrupt::new(OnTerminate::End)
         .map_err(|error| common::failed(report, format!("no signals: {error}")))?;
+    let landmark = common::landmark(&args.sources.defines);
     let options = ExploreOptions {
-        nodes: args.nodes,
-        drops: args.drops,
-        duplicates: args.duplicates,
-        crashes: args.crashes,
-        timers: args.timers,
-        depth: args.depth,
-        memory_max: args.memory.or_else(most_of_memory),
-        depth_first: args.depth_first,
-        workers: args.workers,
-        reduction: !args.no_reduction,
-        symmetry: args.symmetry,
-        atomic_chains: args.atomic_chains,
-        landmark: common::landmark(&args.sources.defines),
+        landmark,
         extra,
         turn_tuples_max: args.turn_limit,
         stop: Some(interrupt.requested.clone()),
+        ..within(&args.bounds)
     };
-    let explorer = Explorer::new(program, options);
-    let mut explorer = explorer.map_err(|reason| {
-        report.error(&format!("this program cannot be explored: {reason}"));
-        Status::Usage
-    })?;
-    if let Some(script) = &script {
-        common::report_all(&sources, &explorer.script(script, &sources), report)?;
-    }
-    let found = explorer.run().map_err(|error| {
-        let status = common::failed(report, &error);
-        if matches!(error, Error::Options(_)) { Status::Usage } else { status }
-    })?;
+    let script = script.as_ref().map(|script| (script, &sources));
+    let found = search(program, options, script, report)?;
     let mut out = Out::new();
     if let Some(counterexample) = &found.counterexample {
         out.write(&if args.json { counterexample.json() } else { counterexample.to_string() });
@@ -81,6 +64,46 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
     }
 }
 
+/// The options of a search within bounds.
+pub(super) fn within(bounds: &Bounds) -> ExploreOptions {
+    ExploreOptions {
+        nodes: bounds.nodes,
+        drops: bounds.drops,
+        duplicates: bounds.duplicates,
+        crashes: bounds.crashes,
+        timers: bounds.timers,
+        depth: bounds.depth,
+        memory_max: bounds.memory.or_else(most_of_memory),
+        depth_first: bounds.depth_first,
+        workers: bounds.workers,
+        reduction: !bounds.no_reduction,
+        symmetry: bounds.symmetry,
+        atomic_chains: bounds.atomic_chains,
+        ..ExploreOptions::default()
+    }
+}
+
+/// Explores a program, and reports why it cannot be.
+pub(super) fn search(
+    program: Program,
+    options: ExploreOptions,
+    script: Option<(&Script, &Sources)>,
+    report: Reporter,
+) -> Result<ExploreReport, Status> {
+    let explorer = Explorer::new(program, options);
+    let mut explorer = explorer.map_err(|reason| {
+        report.error(&format!("this program cannot be explored: {reason}"));
+        Status::Usage
+    })?;
+    if let Some((script, sources)) = script {
+        common::report_all(sources, &explorer.script(script, sources), report)?;
+    }
+    explorer.run().map_err(|error| {
+        let status = common::failed(report, &error);
+        if matches!(error, Error::Options(_)) { Status::Usage } else { status }
+    })
+}
+
 /// Writes a failing run as a script, and reports whether it fails in a simulation, too.
 fn save(
     path: &Path,
@@ -92,7 +115,7 @@ fn save(
     let found = ScriptFile::of(path, script);
     let program = sim::load(&args.sources, &args.tuples, (Some(&found), None), report)?;
     let options = SimOptions {
-        nodes: args.nodes,
+        nodes: args.bounds.nodes,
         landmark: common::landmark(&args.sources.defines),
         extra: common::tuples(&args.tuples, &program, report)?,
         turn_tuples_max: args.turn_limit,

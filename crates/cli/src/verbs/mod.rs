@@ -1,6 +1,7 @@
 //! Implementations of verbs.
 
 mod common;
+mod compared;
 mod components;
 mod explain;
 mod explore;

@@ -11,11 +11,12 @@ use tidemill::test::{Fault, Test, TestEvent, TestOptions, TestReport};
 use tidemill_diag::Sources;
 
 use super::common;
+use super::compared::{Compared, loader};
 use super::components::{self, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
+use super::mutants::{self, Mutants};
 use super::script_file::{self, ScriptFile};
 use super::sim::{self, engine_of_graphs};
-use super::{Relations, mutants};
 use crate::args::{Keys, TestArgs, unused};
 use crate::output::Out;
 use crate::report::Reporter;
@@ -51,8 +52,10 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     if mutants.is_some() {
         args.wall = args.wall.or(Some(MUTANT_NS));
     }
-    let equivalents = args.equivalent.take();
-    let loading = (args.sources.clone(), injected);
+    let (equivalents, given) = (args.equivalent.take(), args.sources.clone());
+    let bounds = args.explore.take();
+    let compared = bounds.map(|bounds| Compared::new(bounds, &given, &args.tuples, report));
+    let compared = compared.transpose()?;
     if args.nodes.is_none() {
         args.nodes = script.as_ref().and_then(|script| script.nodes).map(|nodes| nodes..=nodes);
     }
@@ -60,17 +63,12 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     let settle = options.each.settle;
     sim::refuse_settle(settle, end_ns, script.as_ref(), &program, report)?;
     if let Some(mutants) = mutants {
-        let relations = || Relations { injected: Some(loading.1.clone()), ..Relations::default() };
-        let load = |mutant| super::read(&loading.0, Relations { mutant, ..relations() });
-        let script = script.as_ref().map(|script| (script, &sources));
         let equivalents = mutants::equivalents(equivalents.as_deref(), &mutants, report)?;
-        return mutants::test(
-            (mutants, &equivalents),
-            &load,
-            (&options, script),
-            &interrupt,
-            report,
-        );
+        let load = loader(&given, injected);
+        let script = script.as_ref().map(|script| (script, &sources));
+        let test = Mutants { mutants, equivalents, load: &load, options: &options, script, json };
+        let searches = compared.as_ref().map(|it| it.searches(&options));
+        return mutants::test(test, searches, &interrupt, report);
     }
     // Before the runs, so that what they find is not lost.
     if let Some(folder) = &options.found {

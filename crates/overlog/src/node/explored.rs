@@ -170,27 +170,48 @@ impl Node {
         out: &mut Vec<u8>,
     ) {
         for (relation, table) in self.database.iter().filter(|(_, table)| !table.is_empty()) {
-            let mut rows: Vec<(RowId, Vec<u8>)> = table
-                .rows(Access::Scan, &[], Visible::Live)
-                .map(|row| {
-                    let mut text = Vec::new();
-                    table.values(row).for_each(|value| write(&mut text, value));
-                    text.push(u8::from(table.is_asserted(row)));
-                    (row, text)
-                })
-                .collect();
-            if !in_order {
-                rows.sort_unstable_by(|(_, one), (_, other)| one.cmp(other));
-            }
             out.extend(relation.0.to_le_bytes());
-            out.extend((rows.len() as u32).to_le_bytes());
-            for (_, text) in &rows {
-                out.extend((text.len() as u32).to_le_bytes());
-                out.extend(text);
-            }
-            append_ages(table, &rows, now_ns, out);
+            append_table(table, (in_order, now_ns), write, out);
         }
     }
+
+    /// Calls `each` with the name of each table that has rows, and its contents in the form of
+    /// [`append_state`](Node::append_state).
+    pub fn each_content(&self, in_order: bool, now_ns: u64, each: &mut dyn FnMut(&str, &[u8])) {
+        let mut contents = Vec::new();
+        for (relation, table) in self.database.iter().filter(|(_, table)| !table.is_empty()) {
+            contents.clear();
+            append_table(table, (in_order, now_ns), &write_value, &mut contents);
+            each(&self.program.plan().relation(relation).name, &contents);
+        }
+    }
+}
+
+/// Appends the rows of a table and their ages.
+fn append_table(
+    table: &Table,
+    (in_order, now_ns): (bool, u64),
+    write: Write<'_>,
+    out: &mut Vec<u8>,
+) {
+    let mut rows: Vec<(RowId, Vec<u8>)> = table
+        .rows(Access::Scan, &[], Visible::Live)
+        .map(|row| {
+            let mut text = Vec::new();
+            table.values(row).for_each(|value| write(&mut text, value));
+            text.push(u8::from(table.is_asserted(row)));
+            (row, text)
+        })
+        .collect();
+    if !in_order {
+        rows.sort_unstable_by(|(_, one), (_, other)| one.cmp(other));
+    }
+    out.extend((rows.len() as u32).to_le_bytes());
+    for (_, text) in &rows {
+        out.extend((text.len() as u32).to_le_bytes());
+        out.extend(text);
+    }
+    append_ages(table, &rows, now_ns, out);
 }
 
 /// Appends when rows were inserted or refreshed last, as far as it has an effect: on the order of

@@ -37,10 +37,11 @@ pub(super) struct Events {
 impl Events {
     /// The number of an event.
     pub(super) fn number(&mut self, event: Event, left: Option<u64>) -> EventId {
-        let mut key = Vec::new();
-        append_key(&event, &mut key);
-        key.extend(left.unwrap_or(u64::MAX).to_le_bytes());
-        let key: Arc<[u8]> = key.into();
+        let relation = |relation: RelationId, key: &mut Vec<u8>| {
+            key.extend(relation.0.to_le_bytes());
+        };
+        let timer = |timer: usize, key: &mut Vec<u8>| key.extend((timer as u64).to_le_bytes());
+        let key: Arc<[u8]> = key_of(&event, left, &relation, &timer).into();
         if let Some(number) = self.known.find(&key) {
             return number;
         }
@@ -111,13 +112,20 @@ fn sorted(tuples: &[(RelationId, SeqBuilder)]) -> Vec<Vec<u8>> {
     all
 }
 
-/// Appends a key that is equal for equal events.
-fn append_key(event: &Event, key: &mut Vec<u8>) {
-    let mut tuple = |kind: u8, relation: RelationId, row: Seq<'_>| {
+/// Bytes that are equal for equal events with equal numbers of firings left: `relation` and `timer`
+/// append what identifies these.
+pub(super) fn key_of(
+    event: &Event,
+    left: Option<u64>,
+    relation: &dyn Fn(RelationId, &mut Vec<u8>),
+    timer: &dyn Fn(usize, &mut Vec<u8>),
+) -> Vec<u8> {
+    let mut key = Vec::new();
+    let mut tuple = |kind: u8, named: RelationId, row: Seq<'_>| {
         key.push(kind);
-        key.extend(relation.0.to_le_bytes());
+        relation(named, &mut key);
         key.extend((row.len() as u32).to_le_bytes());
-        row.iter().for_each(|value| write_value(key, value));
+        row.iter().for_each(|value| write_value(&mut key, value));
     };
     match event {
         Event::Tuple { relation, row, delete, received } => {
@@ -128,13 +136,15 @@ fn append_key(event: &Event, key: &mut Vec<u8>) {
         Event::Facts { tuples } => {
             tuples.iter().for_each(|(relation, row)| tuple(5, *relation, row.as_seq()));
         }
-        Event::Periodic { timer } => {
+        Event::Periodic { timer: fired } => {
             key.push(6);
-            key.extend((*timer as u64).to_le_bytes());
+            timer(*fired, &mut key);
         }
         // Explored nodes have no other events.
         other => key.extend(format!("{other:?}").into_bytes()),
     }
+    key.extend(left.unwrap_or(u64::MAX).to_le_bytes());
+    key
 }
 
 /// An event in readable form.

@@ -29,11 +29,11 @@ const PERIOD_MIN_NS: u64 = 1000;
 
 /// A timer of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Timer {
+pub(super) struct Timer {
     /// Its next firing, relative to the node's time; 0 if there is none.
-    due_ns: u64,
+    pub(super) due_ns: u64,
     /// The number of remaining firings; the maximum: unlimited.
-    left: u64,
+    pub(super) left: u64,
 }
 
 /// A state of a node.
@@ -41,10 +41,10 @@ struct Timer {
 pub(super) struct Local {
     pub(super) tables: TablesId,
     /// The number of the next symbol, if the program uses symbols.
-    symbol: u64,
+    pub(super) symbol: u64,
     /// Its clock, if the program reads it.
-    clock_ns: u64,
-    timers: Box<[Timer]>,
+    pub(super) clock_ns: u64,
+    pub(super) timers: Box<[Timer]>,
     pub(super) inbox: Box<[EventId]>,
 }
 
@@ -224,10 +224,10 @@ impl Locals {
         self.known.count()
     }
 
-    /// The approximate memory in use, with what all threads share.
-    pub(super) fn bytes(&self) -> usize {
+    /// The approximate memory that all threads share.
+    pub(super) fn shared_bytes(&self) -> usize {
         let known: usize = self.known.count() * (size_of::<Local>() + 120);
-        known + self.turns.shared_bytes() + self.own_bytes()
+        known + self.turns.shared_bytes()
     }
 
     /// The approximate memory that no other thread shares.

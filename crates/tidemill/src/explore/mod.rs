@@ -15,6 +15,7 @@
 //!   [actions] the script
 //!   [steps]   the steps from a state
 //!   [symmetry], [orbits], [renaming]  states that differ by a permutation of nodes are one
+//!   [digest], [fingerprint]  the set of states, in a form to compare with that of another program
 //!   [seen]    hashes of the states that were found
 //!   [numbers] equal things have one number, in all threads
 //!   [layer]   states that wait
@@ -45,7 +46,9 @@
 mod actions;
 mod cause;
 mod counterexample;
+mod digest;
 mod events;
+mod fingerprint;
 mod fit;
 mod found;
 mod layer;
@@ -194,18 +197,16 @@ impl Explorer {
             None => {}
         }
         let (turns, node_states) = (steps.locals.turns.ran(), steps.locals.count() as u64);
-        let Searched { steps: taken, distinct, depth, cut, failed, .. } = searched;
+        let Searched { steps: taken, distinct, fingerprint, depth, cut, failed, .. } = searched;
         let counterexample = failed.map(|path| {
             let cause = cause::cause(&mut steps, path);
             let script = replay::replay(&steps, &cause);
             Counterexample { script, ..counterexample::describe(&mut steps, &cause) }
         });
-        let missed = cut.iter().map(|cut| match cut {
-            Cut::Depth => format!("runs of more than {depth} steps were not looked at"),
-            Cut::Memory => "the memory was used up".to_owned(),
-            Cut::Interrupted => "it was interrupted".to_owned(),
-            Cut::Count => "there are too many states".to_owned(),
-        });
+        let missed = cut.iter().map(|cut| self.missed(*cut, depth));
+        let missed: Vec<String> = missed.chain(traits.reasons.iter().cloned()).collect();
+        let is_complete = missed.is_empty() && counterexample.is_none();
+        let fingerprint = fingerprint.wrapping_add(fingerprint::of_classes(&classes));
         let address = |node: &u32| self.identities[*node as usize].address.clone();
         Ok(Ended::Well(Box::new(ExploreReport {
             steps: taken,
@@ -215,7 +216,8 @@ impl Explorer {
             node_states,
             is_ordered: traits.is_ordered,
             bounds: self.bounds(),
-            missed: missed.chain(traits.reasons.iter().cloned()).collect(),
+            missed,
+            fingerprint: is_complete.then_some(fingerprint),
             ignored: traits.ignored.clone(),
             interchangeable: classes.iter().map(|it| it.iter().map(address).collect()).collect(),
             collision: seen::collision_probability(distinct as usize * permutations),
@@ -223,6 +225,20 @@ impl Explorer {
             interrupted: cut == Some(Cut::Interrupted),
             ..ExploreReport::default()
         })))
+    }
+
+    /// What a search has missed that was cut.
+    fn missed(&self, cut: Cut, depth: u32) -> String {
+        match cut {
+            Cut::Depth => format!("runs of more than {depth} steps were not looked at"),
+            Cut::Memory => "the memory was used up".to_owned(),
+            Cut::Interrupted => "it was interrupted".to_owned(),
+            Cut::Count => "there are too many states".to_owned(),
+            Cut::Distinct => {
+                let most = self.options.distinct_max.unwrap_or_default();
+                format!("there are more than {most} states")
+            }
+        }
     }
 
     /// The bounds of runs, as text.

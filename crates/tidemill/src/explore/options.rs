@@ -23,6 +23,8 @@ pub struct ExploreOptions {
     pub depth: Option<u32>,
     /// The maximum memory of the search in bytes; `None`: unlimited.
     pub memory_max: Option<u64>,
+    /// The number of distinct states above which the search ends; `None`: unlimited.
+    pub distinct_max: Option<u64>,
     /// Depth first, which takes less memory and does not find a shortest counterexample.
     pub depth_first: bool,
     /// The number of threads of a search breadth first; its result does not depend on it.
@@ -53,6 +55,7 @@ impl Default for ExploreOptions {
             timers: 4,
             depth: None,
             memory_max: None,
+            distinct_max: None,
             depth_first: false,
             workers: 1,
             reduction: true,

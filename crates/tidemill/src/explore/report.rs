@@ -14,6 +14,10 @@ pub struct ExploreReport {
     pub steps: u64,
     /// The number of distinct states.
     pub distinct: u64,
+    /// A fingerprint of the set of distinct states, if all runs within the bounds were explored:
+    /// searches of two programs with the same options and script have the same one if they find
+    /// the same states, and else, with a probability of almost 1, different ones.
+    pub fingerprint: Option<u128>,
     /// The maximum number of inputs in an explored run.
     pub depth: u32,
     /// The number of turns run; all others were known.
@@ -76,6 +80,9 @@ impl ExploreReport {
             json.key("summary").object(|json| {
                 json.key("states").number(self.steps);
                 json.key("distinct").number(self.distinct);
+                if let Some(fingerprint) = self.fingerprint {
+                    json.key("fingerprint").string(&format!("{fingerprint:032x}"));
+                }
                 json.key("depth").number(self.depth);
                 // Others differ by the number of threads.
                 if self.is_well() {

@@ -11,6 +11,7 @@ use std::thread;
 
 use tidemill_stdx::hash::Set;
 
+use super::digest::Digest;
 use super::layer::{Layer, code};
 use super::locals::{Failure, Void};
 use super::sharded::{Place, Reached, Sharded};
@@ -37,8 +38,8 @@ pub(super) struct Chunk {
     pub(super) steps: u64,
     /// New states, numbered by their order in `reached`.
     pub(super) found: Layer,
-    /// By new state: the step that leads to it, and whether runs pass through it before they begin.
-    pub(super) reached: Vec<(Place, bool)>,
+    /// By new state: the step that leads to it, and its digest, if it counts.
+    pub(super) reached: Vec<(Place, Option<Digest>)>,
     /// The first step that fails.
     pub(super) failed: Option<(Place, Failure)>,
     /// Why the search has to be repeated, if it has.
@@ -116,7 +117,8 @@ impl Round<'_> {
             if chunk.void.is_some() || chunk.failed.is_some() {
                 shared.last.fetch_min(number, Ordering::Relaxed);
             }
-            let bytes = chunk.found.bytes() + chunk.reached.capacity() * size_of::<(Place, bool)>();
+            let bytes = chunk.found.bytes()
+                + chunk.reached.capacity() * size_of::<(Place, Option<Digest>)>();
             let taken = shared.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
             if (self.is_over)(taken) {
                 shared.is_cut.store(true, Ordering::Relaxed);
@@ -149,7 +151,7 @@ impl Round<'_> {
                 }
                 if reached != Reached::Before {
                     let number = chunk.reached.len() as u32;
-                    chunk.reached.push((place, steps.is_before_start(taken.state)));
+                    chunk.reached.push((place, steps.counted(taken.state)));
                     chunk.found.push(number, taken.state);
                 }
                 true

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
+use super::digest::Digest;
 use super::layer::{Discovery, Layer, code, decode};
 use super::locals::{Failure, Void};
 use super::options::ExploreOptions;
@@ -34,6 +35,8 @@ pub(super) enum Cut {
     Interrupted,
     /// More states than numbers.
     Count,
+    /// More states than asked for.
+    Distinct,
 }
 
 /// The result of a search.
@@ -43,6 +46,8 @@ pub(super) struct Searched {
     pub(super) steps: u64,
     /// The number of states found.
     pub(super) distinct: u64,
+    /// The sum of their digests.
+    pub(super) fingerprint: Digest,
     /// The maximum number of inputs.
     pub(super) depth: u32,
     pub(super) cut: Option<Cut>,
@@ -50,6 +55,14 @@ pub(super) struct Searched {
     pub(super) void: Option<Void>,
     /// The path to a failure.
     pub(super) failed: Option<Vec<Walked>>,
+}
+
+impl Searched {
+    /// Counts a state with this digest, if it counts.
+    fn count(&mut self, state: Option<Digest>) {
+        self.distinct += u64::from(state.is_some());
+        self.fingerprint = self.fingerprint.wrapping_add(state.unwrap_or_default());
+    }
 }
 
 /// The number of states between two checks of the limits.
@@ -198,12 +211,12 @@ impl<'s> Search<'s> {
                 parent: first.get(place.at as usize).map_or(0, |(number, _)| number),
                 step: place.step,
             };
-            for (at, (place, is_before_start)) in chunk.reached.iter().enumerate() {
+            for (at, (place, digest)) in chunk.reached.iter().enumerate() {
                 let Some((_, state)) = chunk.found.get(at) else { break };
                 if late.contains(place) {
                     continue;
                 }
-                self.searched.distinct += u64::from(!is_before_start);
+                self.searched.count(*digest);
                 to.push(self.found.len() as u32, state);
                 self.found.push(how(*place));
             }
@@ -214,17 +227,16 @@ impl<'s> Search<'s> {
         if is_cut {
             self.searched.cut = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         }
-        let is_full = self.found.len() > FOUND_MAX;
-        if is_full {
-            self.searched.cut = Some(Cut::Count);
-        }
-        is_cut || is_full || self.failed.is_some() || self.searched.void.is_some()
+        let full = self.full();
+        self.searched.cut = full.or(self.searched.cut);
+        is_cut || full.is_some() || self.failed.is_some() || self.searched.void.is_some()
     }
 
     /// The memory of the search but for states that wait and hashes.
     fn own_bytes(&self, others: &[Steps]) -> usize {
-        let others: usize = others.iter().map(|steps| steps.locals.own_bytes()).sum();
-        self.found.capacity() * size_of::<Discovery>() + self.steps.locals.bytes() + others
+        let others: usize = others.iter().map(Steps::own_bytes).sum();
+        let own = self.steps.locals.shared_bytes() + self.steps.own_bytes();
+        self.found.capacity() * size_of::<Discovery>() + own + others
     }
 
     fn depth_first(&mut self, mut stack: Layer) {
@@ -269,7 +281,7 @@ impl<'s> Search<'s> {
                 return false;
             }
             if seen.insert(steps.hash_after(before, taken.state)) {
-                searched.distinct += u64::from(!steps.is_before_start(taken.state));
+                searched.count(steps.counted(taken.state));
                 to.push(found.len() as u32, taken.state);
                 found.push(how);
             }
@@ -279,7 +291,7 @@ impl<'s> Search<'s> {
 
     fn add(&mut self, state: &State, how: Discovery, to: &mut Layer) {
         if self.seen.insert(self.steps.hash(state)) {
-            self.searched.distinct += u64::from(!self.steps.is_before_start(state));
+            self.searched.count(self.steps.counted(state));
             to.push(self.found.len() as u32, state);
             self.found.push(how);
         }
@@ -290,14 +302,21 @@ impl<'s> Search<'s> {
         if self.failed.is_some() || self.steps.locals.is_void() {
             return true;
         }
+        self.searched.cut = self.full().or(self.searched.cut);
         self.looked += 1;
-        if !self.looked.is_multiple_of(LOOK_EVERY) {
-            return false;
+        if self.looked.is_multiple_of(LOOK_EVERY) {
+            let bytes = self.seen.bytes() + 2 * waiting.bytes() + self.own_bytes(&[]);
+            self.searched.cut = cut(self.options, bytes).or(self.searched.cut);
         }
-        let bytes = self.seen.bytes() + 2 * waiting.bytes() + self.own_bytes(&[]);
+        self.searched.cut.is_some_and(|cut| cut != Cut::Depth)
+    }
+
+    /// Why the search has found enough states, if it has.
+    fn full(&self) -> Option<Cut> {
+        let is_beyond = |most: u64| self.searched.distinct > most;
+        let is_beyond = self.options.distinct_max.is_some_and(is_beyond);
         let is_full = self.found.len() > FOUND_MAX;
-        self.searched.cut = cut(self.options, bytes).or(is_full.then_some(Cut::Count));
-        self.searched.cut.is_some()
+        is_full.then_some(Cut::Count).or(is_beyond.then_some(Cut::Distinct))
     }
 
     /// The path to a step that fails.

@@ -1,5 +1,7 @@
 //! The set of visited states, as hashes of 128 bits.
 
+use super::digest::finalized;
+
 /// A set of hashes: an open-addressing table that grows.
 pub(super) struct Seen {
     slots: Vec<u128>,
@@ -85,15 +87,6 @@ pub(super) fn part(place: u32, value: u32) -> u128 {
 #[inline]
 fn mixed(word: u64) -> u64 {
     finalized(finalized(word))
-}
-
-#[inline]
-fn finalized(mut word: u64) -> u64 {
-    word ^= word >> 33;
-    word = word.wrapping_mul(0xff51_afd7_ed55_8ccd);
-    word ^= word >> 33;
-    word = word.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    word ^ word >> 33
 }
 
 /// An upper bound on the probability that two of `states` states have the same hash.

@@ -6,11 +6,14 @@
 //! counterexample has the fewest inputs.
 
 use super::actions::{Action, Effect};
+use super::digest::{Digest, scattered};
+use super::fingerprint::Digests;
 use super::locals::{Failure, LocalId, Locals, Moved};
 use super::options::ExploreOptions;
 use super::orbits::Orbits;
 use super::properties::ProjectionId;
 use super::row::{BUDGETS, DONE, GROUP, HEADER, State, next_hash, plain_hash};
+use super::seen::part;
 use super::symmetry::Symmetry;
 use super::turns::MessageId;
 
@@ -64,6 +67,7 @@ pub(super) struct Steps {
     script: Vec<Action>,
     script_crashes: bool,
     symmetry: Option<Symmetry>,
+    digests: Digests,
     next: Vec<u32>,
 }
 
@@ -104,6 +108,7 @@ impl Steps {
             script,
             locals,
             symmetry,
+            digests: Digests::default(),
             next: Vec::new(),
         }
     }
@@ -119,6 +124,7 @@ impl Steps {
             script: self.script.clone(),
             script_crashes: self.script_crashes,
             symmetry: self.symmetry.as_ref().map(Symmetry::for_thread),
+            digests: Digests::default(),
             next: Vec::new(),
         }
     }
@@ -178,9 +184,40 @@ impl Steps {
         state[node as usize]
     }
 
+    /// The digest of a state that counts; where nodes are interchangeable, of the one that stands
+    /// for all that differ by a permutation. `None` if runs pass through it only before they begin.
+    pub(super) fn counted(&mut self, state: &State) -> Option<Digest> {
+        if self.is_before_start(state) {
+            return None;
+        }
+        let Steps { symmetry, locals, digests, nodes, .. } = self;
+        let sum = match symmetry {
+            Some(symmetry) => symmetry.digest(locals, digests, state),
+            None => {
+                let (places, messages) = state.split_at(*nodes + HEADER);
+                let (nodes, header) = places.split_at(*nodes);
+                let header = (nodes.len() as u32..).zip(header).map(|(at, word)| part(at, *word));
+                let mut sum = header.fold(0, u128::wrapping_add);
+                for local in nodes {
+                    sum = sum.wrapping_add(digests.local(locals, *local));
+                }
+                for message in messages {
+                    sum = sum.wrapping_add(digests.message(locals, *message));
+                }
+                sum
+            }
+        };
+        Some(scattered(sum))
+    }
+
+    /// The approximate memory that no other thread shares.
+    pub(super) fn own_bytes(&self) -> usize {
+        self.locals.own_bytes() + self.digests.bytes()
+    }
+
     /// Whether runs pass through a state only before they begin: where nodes complete chains at
     /// once, an event waits at the start only.
-    pub(super) fn is_before_start(&self, state: &State) -> bool {
+    fn is_before_start(&self, state: &State) -> bool {
         self.atomic && state[..self.nodes].iter().any(|local| self.waits(*local))
     }
 

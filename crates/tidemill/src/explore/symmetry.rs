@@ -10,11 +10,14 @@ use std::sync::Arc;
 use tidemill_stdx::hash::Map;
 
 use super::actions::{Action, Effect};
-use super::locals::Locals;
+use super::digest::{Digest, scattered};
+use super::fingerprint::Digests;
+use super::locals::{LocalId, Locals};
 use super::orbits::Orbit;
 use super::renaming::{Addresses, Renaming};
 use super::row::{DONE, GROUP, HEADER, State};
 use super::seen::part;
+use super::turns::MessageId;
 
 /// The maximum number of permutations: all those of six nodes.
 const PERMUTATIONS_MAX: usize = 720;
@@ -36,7 +39,8 @@ pub(super) struct Symmetry {
 #[derive(Default)]
 struct Scratch {
     locals: Vec<Orbit>,
-    messages: Vec<Orbit>,
+    /// With the node to which each goes.
+    messages: Vec<(Orbit, u32)>,
     /// By node: a value that permutations preserve.
     signatures: Vec<u128>,
     /// By node: the node that it becomes.
@@ -101,35 +105,78 @@ impl Symmetry {
     /// The least hash of the permutations of a state, among those in which nodes of a class are in
     /// the order of their signatures.
     pub(super) fn hash(&mut self, locals: &mut Locals, state: &State) -> u128 {
-        let nodes = self.all[0].to.len();
-        let fixed = nodes + HEADER;
-        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut scratch = self.orbits_of(locals, state);
+        let fixed = (self.all[0].to.len() + HEADER) as u32;
         let Scratch { locals: orbits, messages, signatures, becomes } = &mut scratch;
+        signatures.extend(orbits.iter().map(|orbit| part(0, least(orbit))));
+        for (orbit, to) in &*messages {
+            let to = *to as usize;
+            signatures[to] = signatures[to].wrapping_add(part(1, least(orbit)));
+        }
+        let message = |message: MessageId| part(fixed, message);
+        let parts = (&orbits[..], &messages[..]);
+        let hash = |at: usize| self.sum(state, parts, at, (&part, &message));
+        let hash = self.least(signatures, becomes, &hash);
+        self.scratch = scratch;
+        hash
+    }
+
+    /// The same by digests, which do not depend on numbers.
+    pub(super) fn digest(
+        &mut self,
+        locals: &mut Locals,
+        digests: &mut Digests,
+        state: &State,
+    ) -> Digest {
+        let mut scratch = self.orbits_of(locals, state);
+        let Scratch { locals: orbits, messages, signatures, becomes } = &mut scratch;
+        signatures.extend(orbits.iter().map(|orbit| digests.least_local(locals, orbit)));
+        for (orbit, to) in &*messages {
+            let (to, least) = (*to as usize, digests.least_message(locals, orbit));
+            signatures[to] = signatures[to].wrapping_add(scattered(least));
+        }
+        let digests = &*digests;
+        let local = |_: u32, local: LocalId| digests.known_local(local);
+        let message = |message: MessageId| digests.known_message(message);
+        let parts = (&orbits[..], &messages[..]);
+        let digest = |at: usize| self.sum(state, parts, at, (&local, &message));
+        let digest = self.least(signatures, becomes, &digest);
+        self.scratch = scratch;
+        digest
+    }
+
+    /// The nodes and messages of a state under each permutation; without signatures.
+    fn orbits_of(&mut self, locals: &mut Locals, state: &State) -> Scratch {
+        let nodes = self.all[0].to.len();
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let Scratch { locals: orbits, messages, signatures, .. } = &mut scratch;
         orbits.clear();
         messages.clear();
         signatures.clear();
         orbits.extend(state[..nodes].iter().map(|local| locals.renamed(*local)));
-        messages.extend(state[fixed..].iter().map(|it| locals.renamed_message(*it)));
-        signatures.extend(orbits.iter().map(|orbit| part(0, least(orbit))));
-        for (message, orbit) in state[fixed..].iter().zip(&*messages) {
-            let to = locals.turns.message(*message).0 as usize;
-            signatures[to] = signatures[to].wrapping_add(part(1, least(orbit)));
+        messages.extend(state[nodes + HEADER..].iter().map(|message| {
+            let to = locals.turns.message(*message).0;
+            (locals.renamed_message(*message), to)
+        }));
+        scratch
+    }
+
+    /// The least hash among the permutations that put nodes into the order of their signatures.
+    fn least(
+        &self,
+        signatures: &[u128],
+        becomes: &mut Vec<u32>,
+        hash: &dyn Fn(usize) -> u128,
+    ) -> u128 {
+        if let Some(at) = self.sorting(signatures, becomes, hash) {
+            return hash(at);
         }
-        let parts = (&orbits[..], &messages[..]);
-        let at = self.sorting(signatures, becomes, &|at| self.hash_of(state, parts, at));
-        let hash = match at {
-            Some(at) => Some(self.hash_of(state, parts, at)),
-            None => {
-                let is_sorted = |renaming: &Renaming| {
-                    let signature = |node: &u32| signatures[renaming.from[*node as usize] as usize];
-                    self.classes.iter().all(|class| class.is_sorted_by_key(signature))
-                };
-                let sorted = (0..self.all.len()).filter(|at| is_sorted(&self.all[*at]));
-                sorted.map(|at| self.hash_of(state, parts, at)).min()
-            }
+        let is_sorted = |renaming: &Renaming| {
+            let signature = |node: &u32| signatures[renaming.from[*node as usize] as usize];
+            self.classes.iter().all(|class| class.is_sorted_by_key(signature))
         };
-        self.scratch = scratch;
-        hash.unwrap_or_default()
+        let sorted = (0..self.all.len()).filter(|at| is_sorted(&self.all[*at]));
+        sorted.map(hash).min().unwrap_or_default()
     }
 
     /// The permutation that puts the nodes of each class into the order of their signatures; `None`
@@ -171,18 +218,25 @@ impl Symmetry {
         self.indices.get(&becomes[..]).copied()
     }
 
-    /// The hash of a state under a permutation.
-    fn hash_of(&self, state: &State, (locals, messages): (&[Orbit], &[Orbit]), at: usize) -> u128 {
+    /// The sum of the hashes of the parts of a state under a permutation: of nodes by place, of
+    /// messages, and of the rest.
+    fn sum(
+        &self,
+        state: &State,
+        (locals, messages): (&[Orbit], &[(Orbit, u32)]),
+        at: usize,
+        (local, message): (&impl Fn(u32, LocalId) -> u128, &impl Fn(MessageId) -> u128),
+    ) -> u128 {
         let (nodes, fixed) = (locals.len(), locals.len() + HEADER);
         let renamed = self.all[at].to.iter().zip(locals);
-        let renamed = renamed.map(|(node, orbit)| part(*node, orbit[at]));
+        let renamed = renamed.map(|(node, orbit)| local(*node, orbit[at]));
         let header = (nodes..fixed).map(|place| {
             let done = place == nodes + DONE && state[place] != 0;
             let value = state[place];
             let value = if done { self.done(state[nodes + GROUP], value, at) } else { value };
             part(place as u32, value)
         });
-        let messages = messages.iter().map(|orbit| part(fixed as u32, orbit[at]));
+        let messages = messages.iter().map(|(orbit, _)| message(orbit[at]));
         renamed.chain(header).chain(messages).fold(0, u128::wrapping_add)
     }
 

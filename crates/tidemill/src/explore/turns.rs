@@ -22,6 +22,7 @@ use tidemill_relation::{SeqBuilder, Value};
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::keyed::Secret;
 
+use super::digest::{self, Digest};
 use super::events::{EventId, Events};
 use super::found::Findings;
 use super::numbers::Numbers;
@@ -79,6 +80,7 @@ struct Held {
     now_ns: u64,
     /// The time from then to the first expiry of a row.
     expiry_ns: Option<u64>,
+    digest: Digest,
 }
 
 /// What all threads number, and the turns that they have run.
@@ -254,6 +256,11 @@ impl Turns {
         self.held(tables).projection
     }
 
+    /// The digest of these tables.
+    pub(super) fn digest(&self, tables: TablesId) -> Digest {
+        self.held(tables).digest
+    }
+
     /// The destination of a message, and its event there.
     pub(super) fn message(&self, message: MessageId) -> (u32, EventId) {
         *self.numbered.messages.get(message)
@@ -413,8 +420,9 @@ impl Turns {
         let project = |properties: &mut Properties| properties.project(&node, address);
         let projection = self.properties.as_mut().map_or(0, project);
         let expiry_ns = node.next_expiry_ns().map(|at_ns| at_ns.saturating_sub(now_ns));
-        let held = Held { node: number, origin, projection, now_ns, expiry_ns };
-        let bytes = state.len() + 120;
+        let digest = digest::of_tables(&node, number, self.in_order, now_ns);
+        let held = Held { node: number, origin, projection, now_ns, expiry_ns, digest };
+        let bytes = state.len() + 136;
         let (tables, is_new) = self.numbered.held.number(state.into(), || held);
         if is_new {
             self.numbered.held_bytes.fetch_add(bytes, Ordering::Relaxed);

@@ -18,6 +18,7 @@
 //!                     [report]    failures and figures, as text and as JSON
 //!                     [mutants]   whether it finds what is wrong with programs made so
 //!                     [equivalents]  mutants that are judged not to be wrong
+//!                     [explored]  mutants that a search compares with the program
 //! ```
 //! A run follows from its seed: the number of its nodes, the faults that occur in it, their
 //! strength, and what [`sim`](crate::sim) draws from the seed. So a failure is a command line of
@@ -28,6 +29,7 @@ mod command;
 mod corpus;
 mod coverage;
 mod equivalents;
+mod explored;
 mod faults;
 mod generator;
 mod groups;
@@ -55,6 +57,7 @@ use trial::Trials;
 pub use command::SimCommand;
 pub use coverage::{Coverage, CoveredRule, EventPair};
 pub use equivalents::{Equivalents, WrongJudgement, WrongReason};
+pub use explored::Explored;
 pub use faults::{Fault, Faults, NoFault};
 pub use input::Origin;
 pub use mutants::{Claim, Fate, Judged, Tally, try_mutant};

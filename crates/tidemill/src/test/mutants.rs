@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use tidemill_diag::{Sources, has_errors};
 use tidemill_overlog::mutants::Mutant;
+use tidemill_relation::json::JsonWriter;
 
+use super::explored::Explored;
 use super::{Failure, Test, TestEvent, TestOptions};
 use crate::error::Error;
 use crate::program::Program;
@@ -103,6 +105,49 @@ pub struct Judged {
     pub fate: Fate,
     /// Whether the author of the program holds it to be equivalent.
     pub claim: Claim,
+    /// What a search shows of it, if it survived and was explored.
+    pub explored: Option<Explored>,
+}
+
+impl Judged {
+    /// Whether a search shows that it is equivalent to the program, within its bounds.
+    fn is_proved(&self) -> bool {
+        self.explored.as_ref().is_some_and(Explored::is_equivalent)
+    }
+
+    /// Whether a search finds a run that fails.
+    fn is_refuted(&self) -> bool {
+        matches!(self.explored, Some(Explored::Failed(_)))
+    }
+
+    /// The object `{"mutant":{...}}`.
+    pub fn json(&self) -> String {
+        let Judged { mutant, place, fate, claim, explored } = self;
+        let mut json = JsonWriter::new();
+        json.object(|json| {
+            json.key("mutant").object(|json| {
+                json.key("rule").string(&mutant.rule);
+                json.key("place").string(place);
+                json.key("change").string(&mutant.change.to_string());
+                json.key("fate").string(match fate {
+                    Fate::Refused => "no program",
+                    Fate::Found { .. } => "found",
+                    Fate::Endless => "endless",
+                    Fate::Survived { .. } => "survived",
+                });
+                match fate {
+                    Fate::Found { seed, .. } => drop(json.key("seed").number(*seed)),
+                    Fate::Survived { runs } => drop(json.key("runs").number(*runs)),
+                    Fate::Refused | Fate::Endless => {}
+                }
+                json.key("judged_equivalent").bool(*claim == Claim::Equivalent);
+                if let Some(explored) = explored {
+                    json.key("explored").object(|json| explored.json(json));
+                }
+            });
+        });
+        json.finish()
+    }
 }
 
 /// What the author of a program says of a mutant.
@@ -117,7 +162,10 @@ pub enum Claim {
 impl fmt::Display for Judged {
     /// One line, without its newline.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Judged { mutant, place, fate, claim } = self;
+        let Judged { mutant, place, fate, claim, explored } = self;
+        if self.is_proved() {
+            write!(f, "equivalent within the bounds, ")?;
+        }
         if *claim == Claim::Equivalent {
             write!(f, "judged equivalent, ")?;
         }
@@ -127,7 +175,8 @@ impl fmt::Display for Judged {
             Fate::Endless => write!(f, "found, no run ends")?,
             Fate::Survived { runs } => write!(f, "survived {runs} runs")?,
         }
-        write!(f, ": {} ({place}) {}", mutant.rule, mutant.change)
+        write!(f, ": {} ({place}) {}", mutant.rule, mutant.change)?;
+        explored.as_ref().map_or(Ok(()), |explored| write!(f, "; explored: {explored}"))
     }
 }
 
@@ -138,9 +187,12 @@ pub struct Tally {
     pub found: usize,
     /// Mutants that failed no run.
     pub survived: usize,
-    /// Mutants that are judged equivalent, and failed no run.
+    /// Mutants that are judged equivalent, and failed no run; not those that are proved.
     pub equivalent: usize,
-    /// Mutants among those found that were judged equivalent.
+    /// Mutants that failed no run, and that a search shows to be equivalent within its bounds.
+    pub proved: usize,
+    /// Mutants that were judged equivalent, among those found, and those of which a search finds a
+    /// run that fails.
     pub misjudged: usize,
     /// Mutants that could not be run.
     pub refused: usize,
@@ -148,19 +200,48 @@ pub struct Tally {
 
 impl Tally {
     /// Counts a mutant.
-    pub fn add(&mut self, Judged { fate, claim, .. }: &Judged) {
-        match (fate, claim) {
+    pub fn add(&mut self, judged: &Judged) {
+        let is_misjudged = usize::from(judged.claim == Claim::Equivalent);
+        match (&judged.fate, judged.claim) {
             (Fate::Refused, _) => self.refused += 1,
-            (Fate::Found { .. } | Fate::Endless, claim) => {
+            (Fate::Found { .. } | Fate::Endless, _) => {
                 self.found += 1;
-                self.misjudged += usize::from(*claim == Claim::Equivalent);
+                self.misjudged += is_misjudged;
+            }
+            (Fate::Survived { .. }, _) if judged.is_proved() => self.proved += 1,
+            (Fate::Survived { .. }, _) if judged.is_refuted() => {
+                self.survived += 1;
+                self.misjudged += is_misjudged;
             }
             (Fate::Survived { .. }, Claim::Wrong) => self.survived += 1,
             (Fate::Survived { .. }, Claim::Equivalent) => self.equivalent += 1,
         }
     }
 
-    /// Whether each mutant was found or is equivalent, and no judgement is refuted.
+    /// The number of mutants that could be run.
+    fn all(&self) -> usize {
+        self.found + self.survived + self.equivalent + self.proved
+    }
+
+    /// The object `{"summary":{...}}`.
+    pub fn json(&self) -> String {
+        let mut json = JsonWriter::new();
+        json.object(|json| {
+            json.key("summary").object(|json| {
+                json.key("mutants").number(self.all());
+                json.key("found").number(self.found);
+                json.key("survived").number(self.survived);
+                json.key("judged_equivalent").number(self.equivalent);
+                json.key("equivalent_within_bounds").number(self.proved);
+                json.key("misjudged").number(self.misjudged);
+                json.key("no_programs").number(self.refused);
+            });
+        });
+        json.finish()
+    }
+
+    /// Whether each mutant was found, or is judged or proved equivalent, and no judgement is
+    /// refuted.
     pub fn is_well(&self) -> bool {
         self.survived == 0 && self.misjudged == 0
     }
@@ -168,11 +249,13 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { found, survived, equivalent, misjudged, refused } = self;
-        let all = found + survived + equivalent;
-        write!(f, "mutants: {all}, {found} found, {survived} survived")?;
+        let Tally { found, survived, equivalent, proved, misjudged, refused } = self;
+        write!(f, "mutants: {}, {found} found, {survived} survived", self.all())?;
         if *equivalent > 0 {
             write!(f, ", {equivalent} judged equivalent")?;
+        }
+        if *proved > 0 {
+            write!(f, ", {proved} equivalent within the bounds")?;
         }
         write!(f, "; {refused} are no programs")?;
         match misjudged {

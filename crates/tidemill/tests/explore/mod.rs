@@ -1,6 +1,7 @@
 //! Every run of small programs with properties of all nodes, and of their mutants: with every
 //! reduction a search finds the same as a plain search.
 
+mod fingerprint;
 mod world;
 
 use std::fmt::Write as _;

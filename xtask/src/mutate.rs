@@ -142,10 +142,10 @@ fn bounds(root: &Path, example: &str, tested: &[String]) -> Result<Option<String
     let (program, options) = of_program(&explored);
     let tested: Vec<&str> = tested.iter().map(String::as_str).collect();
     let (same, _) = of_program(&tested);
-    match program == same {
-        true => Ok(Some(options.join(" "))),
-        false => Err(format!("{example}: its script explores another program than it tests")),
+    if program != same {
+        return Err(format!("{example}: its script explores another program than it tests"));
     }
+    Ok(Some(options.join(" ")))
 }
 
 /// The words that name a program, which are files and macros, and the others.

@@ -74,9 +74,10 @@ impl Explored {
         if found.fingerprint.is_none() {
             return Explored::Incomplete(found.missed.join("; "));
         }
-        match (original.distinct, original.fingerprint) == (distinct, found.fingerprint) {
-            true => Explored::Equivalent { distinct },
-            false => Explored::Different { distinct, original: original.distinct },
+        if (original.distinct, original.fingerprint) == (distinct, found.fingerprint) {
+            Explored::Equivalent { distinct }
+        } else {
+            Explored::Different { distinct, original: original.distinct }
         }
     }
 

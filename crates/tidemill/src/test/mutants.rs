@@ -136,8 +136,8 @@ impl Judged {
                     Fate::Survived { .. } => "survived",
                 });
                 match fate {
-                    Fate::Found { seed, .. } => drop(json.key("seed").number(*seed)),
-                    Fate::Survived { runs } => drop(json.key("runs").number(*runs)),
+                    Fate::Found { seed, .. } => json.key("seed").number(*seed),
+                    Fate::Survived { runs } => json.key("runs").number(*runs),
                     Fate::Refused | Fate::Endless => {}
                 }
                 json.key("judged_equivalent").bool(*claim == Claim::Equivalent);

@@ -184,10 +184,16 @@ impl Open {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
 
+    /// The number of the next file: tests run beside each other.
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+
     fn open(content: &[u8]) -> Open {
-        let name = format!("tidemill-files-{}-{content:p}", std::process::id());
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tidemill-files-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, content).expect("written");
         let file = std::fs::File::options().read(true).write(true).open(&path).expect("opened");

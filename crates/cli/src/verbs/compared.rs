@@ -53,6 +53,7 @@ impl<'m> Compared<'m> {
             extra: test.each.extra.clone(),
             turn_tuples_max: test.each.turn_tuples_max,
             stop: test.each.stop.clone(),
+            fingerprint: true,
             ..explore::within(&self.bounds)
         };
         let script = self.script.as_ref().map(|script| (script, &self.sources));

@@ -40,6 +40,7 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
         extra,
         turn_tuples_max: args.turn_limit,
         stop: Some(interrupt.requested.clone()),
+        fingerprint: args.json,
         ..within(&args.bounds)
     };
     let script = script.as_ref().map(|script| (script, &sources));

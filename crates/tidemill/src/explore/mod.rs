@@ -217,7 +217,7 @@ impl Explorer {
             is_ordered: traits.is_ordered,
             bounds: self.bounds(),
             missed,
-            fingerprint: is_complete.then_some(fingerprint),
+            fingerprint: (is_complete && self.options.fingerprint).then_some(fingerprint),
             ignored: traits.ignored.clone(),
             interchangeable: classes.iter().map(|it| it.iter().map(address).collect()).collect(),
             collision: seen::collision_probability(distinct as usize * permutations),

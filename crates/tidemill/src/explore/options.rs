@@ -23,6 +23,8 @@ pub struct ExploreOptions {
     pub depth: Option<u32>,
     /// The maximum memory of the search in bytes; `None`: unlimited.
     pub memory_max: Option<u64>,
+    /// Find [a fingerprint](super::ExploreReport::fingerprint) of the states, which costs some time.
+    pub fingerprint: bool,
     /// The number of distinct states above which the search ends; `None`: unlimited.
     pub distinct_max: Option<u64>,
     /// Depth first, which takes less memory and does not find a shortest counterexample.
@@ -55,6 +57,7 @@ impl Default for ExploreOptions {
             timers: 4,
             depth: None,
             memory_max: None,
+            fingerprint: false,
             distinct_max: None,
             depth_first: false,
             workers: 1,

@@ -14,7 +14,8 @@ pub struct ExploreReport {
     pub steps: u64,
     /// The number of distinct states.
     pub distinct: u64,
-    /// A fingerprint of the set of distinct states, if all runs within the bounds were explored:
+    /// A fingerprint of the set of distinct states, if it was wanted and all runs within the bounds
+    /// were explored:
     /// searches of two programs with the same options and script have the same one if they find
     /// the same states, and else, with a probability of almost 1, different ones.
     pub fingerprint: Option<u128>,

@@ -68,6 +68,8 @@ pub(super) struct Steps {
     script_crashes: bool,
     symmetry: Option<Symmetry>,
     digests: Digests,
+    /// Digests are needed.
+    fingerprints: bool,
     next: Vec<u32>,
 }
 
@@ -109,6 +111,7 @@ impl Steps {
             locals,
             symmetry,
             digests: Digests::default(),
+            fingerprints: options.fingerprint,
             next: Vec::new(),
         }
     }
@@ -125,6 +128,7 @@ impl Steps {
             script_crashes: self.script_crashes,
             symmetry: self.symmetry.as_ref().map(Symmetry::for_thread),
             digests: Digests::default(),
+            fingerprints: self.fingerprints,
             next: Vec::new(),
         }
     }
@@ -185,10 +189,14 @@ impl Steps {
     }
 
     /// The digest of a state that counts; where nodes are interchangeable, of the one that stands
-    /// for all that differ by a permutation. `None` if runs pass through it only before they begin.
+    /// for all that differ by a permutation; 0 if digests are not needed. `None` if runs pass through
+    /// it only before they begin.
     pub(super) fn counted(&mut self, state: &State) -> Option<Digest> {
         if self.is_before_start(state) {
             return None;
+        }
+        if !self.fingerprints {
+            return Some(0);
         }
         let Steps { symmetry, locals, digests, nodes, .. } = self;
         let sum = match symmetry {

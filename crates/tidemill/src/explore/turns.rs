@@ -107,6 +107,8 @@ pub(super) struct Turns {
     uses_symbols: bool,
     /// Omit events that start no strand.
     reduction: bool,
+    /// Digests of tables are needed.
+    fingerprints: bool,
     pub(super) events: Events,
     numbered: Arc<Numbered>,
     /// Sent tuples in the form in which they arrive.
@@ -137,6 +139,7 @@ impl Turns {
             in_order,
             uses_symbols,
             reduction: options.reduction,
+            fingerprints: options.fingerprint,
             events: Events::default(),
             numbered: Arc::default(),
             arrivals: Map::default(),
@@ -158,6 +161,7 @@ impl Turns {
             in_order: self.in_order,
             uses_symbols: self.uses_symbols,
             reduction: self.reduction,
+            fingerprints: self.fingerprints,
             events: self.events.clone(),
             numbered: self.numbered.clone(),
             arrivals: Map::default(),
@@ -420,7 +424,8 @@ impl Turns {
         let project = |properties: &mut Properties| properties.project(&node, address);
         let projection = self.properties.as_mut().map_or(0, project);
         let expiry_ns = node.next_expiry_ns().map(|at_ns| at_ns.saturating_sub(now_ns));
-        let digest = digest::of_tables(&node, number, self.in_order, now_ns);
+        let digest = || digest::of_tables(&node, number, self.in_order, now_ns);
+        let digest = self.fingerprints.then(digest).unwrap_or_default();
         let held = Held { node: number, origin, projection, now_ns, expiry_ns, digest };
         let bytes = state.len() + 136;
         let (tables, is_new) = self.numbered.held.number(state.into(), || held);

@@ -23,7 +23,7 @@ const SCRIPT: &str = "\
     at 1 inject 0 request(NODE, \"n2:1\")\n";
 
 fn options() -> ExploreOptions {
-    ExploreOptions { nodes: 3, timers: 1, drops: 1, ..ExploreOptions::default() }
+    ExploreOptions { nodes: 3, timers: 1, drops: 1, fingerprint: true, ..ExploreOptions::default() }
 }
 
 fn explored(text: &str, options: ExploreOptions) -> ExploreReport {

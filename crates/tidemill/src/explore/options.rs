@@ -23,7 +23,7 @@ pub struct ExploreOptions {
     pub depth: Option<u32>,
     /// The maximum memory of the search in bytes; `None`: unlimited.
     pub memory_max: Option<u64>,
-    /// Find [a fingerprint](super::ExploreReport::fingerprint) of the states, which costs some time.
+    /// Find [a fingerprint](super::ExploreReport::fingerprint) of the states, which takes time.
     pub fingerprint: bool,
     /// The number of distinct states above which the search ends; `None`: unlimited.
     pub distinct_max: Option<u64>,

@@ -188,9 +188,9 @@ impl Steps {
         state[node as usize]
     }
 
-    /// The digest of a state that counts; where nodes are interchangeable, of the one that stands
-    /// for all that differ by a permutation; 0 if digests are not needed. `None` if runs pass through
-    /// it only before they begin.
+    /// The digest of a state that counts, or 0 if digests are not needed; where nodes are
+    /// interchangeable, of the one that stands for all that differ by a permutation. `None` if runs
+    /// pass through it only before they begin.
     pub(super) fn counted(&mut self, state: &State) -> Option<Digest> {
         if self.is_before_start(state) {
             return None;

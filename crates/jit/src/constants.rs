@@ -25,15 +25,14 @@ pub(crate) fn localise(function: &mut Function) {
 
 /// Gives one instruction of a block, with what it hands to other blocks, the copies of its block.
 fn localise_of(function: &mut Function, block: Block, user: Inst, copies: &mut Map<Value, Value>) {
-    let dfg = &function.dfg;
-    let far = dfg.inst_values(user).filter(|value| is_far(function, block, *value));
-    let far: Vec<Value> = far.collect();
+    let values = function.dfg.inst_values(user);
+    let far = values.filter_map(|value| Some((value, far_constant(function, block, value)?)));
+    let far: Vec<(Value, Inst)> = far.collect();
     if far.is_empty() {
         return;
     }
-    for value in far {
+    for (value, constant) in far {
         copies.entry(value).or_insert_with(|| {
-            let Some(constant) = function.dfg.value_def(value).inst() else { return value };
             let copy = function.dfg.clone_inst(constant);
             function.layout.insert_inst(copy, user);
             function.dfg.first_result(copy)
@@ -42,12 +41,12 @@ fn localise_of(function: &mut Function, block: Block, user: Inst, copies: &mut M
     function.dfg.map_inst_values(user, |value| copies.get(&value).copied().unwrap_or(value));
 }
 
-/// Whether it is a whole number made in another block.
-fn is_far(function: &Function, block: Block, value: Value) -> bool {
-    let Some(constant) = function.dfg.value_def(value).inst() else { return false };
+/// What makes a value, if it is a whole number that is made in another block.
+fn far_constant(function: &Function, block: Block, value: Value) -> Option<Inst> {
+    let constant = function.dfg.value_def(value).inst()?;
     let data = &function.dfg.insts[constant];
-    matches!(data, InstructionData::UnaryImm { opcode: Opcode::Iconst, .. })
-        && function.layout.inst_block(constant) != Some(block)
+    let is_number = matches!(data, InstructionData::UnaryImm { opcode: Opcode::Iconst, .. });
+    (is_number && function.layout.inst_block(constant) != Some(block)).then_some(constant)
 }
 
 #[cfg(test)]

@@ -47,8 +47,8 @@ pub struct Memory {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct OutOfMemory;
 
-/// Bytes of the first chunk; the next are twice the one before each.
-/// Small ones are memory that the process has used before, as to compile the program.
+/// Bytes of the first chunk; each of the next is twice as large as the one before. Small ones are
+/// memory that the process has used before, as to compile the program.
 const FIRST_CHUNK: usize = 64 << 10;
 /// How many chunks grow.
 const GROWING_CHUNKS: usize = 5;

@@ -16,8 +16,8 @@ const COMPONENTS_MAX: usize = 10_000;
 /// The rows of a table without the location; none for tables of other parts.
 pub(super) fn rows(machine: &mut Machine, name: &str) -> Vec<Vec<OwnedValue>> {
     match name {
-        "sys::app" if machine.has.packets => app_rows(&Instances::of(machine)),
-        "sys::link" if machine.has.packets => link_rows(&Instances::of(machine)),
+        "sys::app" if machine.has.packets => app_rows(&GraphCounts::of(machine)),
+        "sys::link" if machine.has.packets => link_rows(&GraphCounts::of(machine)),
         "sys::component" if machine.has.components => component_rows(machine),
         "sys::process" if machine.has.components => process_rows(machine),
         "sys::channel" if machine.has.components => channel_rows(machine),
@@ -35,23 +35,23 @@ fn row<const COLUMNS: usize>(values: [Value<'_>; COLUMNS]) -> Vec<OwnedValue> {
     values.map(OwnedValue::new).to_vec()
 }
 
-/// The graph of a node: of several workers all instances, those of the others as they were last
-/// published.
-struct Instances<'m> {
+/// The graph of a node with its counters: of several workers those of all instances, which are as
+/// they were last published.
+struct GraphCounts<'m> {
     engine: &'m Engine,
     /// Counters of all instances, if there are several.
     published: Option<BTreeMap<String, u64>>,
 }
 
-impl Instances<'_> {
-    fn of(machine: &mut Machine) -> Instances<'_> {
+impl GraphCounts<'_> {
+    fn of(machine: &mut Machine) -> GraphCounts<'_> {
         let published = machine.node.borders.instances.is_some().then(|| {
             machine.node.driver.engine.publish();
             let mut counters = machine.registry.counters("link/");
             counters.append(&mut machine.registry.counters("app/"));
             counters
         });
-        Instances { engine: &machine.node.driver.engine, published }
+        GraphCounts { engine: &machine.node.driver.engine, published }
     }
 
     /// The sum of a counter of all instances, given that of this one.
@@ -78,12 +78,12 @@ impl Instances<'_> {
 
 /// App, type, state, packets, time, restarts. Packets are those received or, for a source, sent.
 /// Time is not measured by app, and the state is that of this worker's instance.
-fn app_rows(instances: &Instances<'_>) -> Vec<Vec<OwnedValue>> {
-    let engine = instances.engine;
+fn app_rows(counts: &GraphCounts<'_>) -> Vec<Vec<OwnedValue>> {
+    let engine = counts.engine;
     let (graph, out_of_order, done) = (engine.graph(), engine.out_of_order(), engine.done());
     let packets = |app: usize, is_end: fn(&LinkSpec, usize) -> bool| {
         let links = graph.links.iter().filter(|link| is_end(link, app));
-        let stats = links.filter_map(|link| instances.link(link));
+        let stats = links.filter_map(|link| counts.link(link));
         stats.fold((0, 0), |all, one| (all.0 + one.rx_packets, all.1 + one.tx_packets))
     };
     let of_app = graph.apps.iter().enumerate().map(|(at, app)| {
@@ -101,19 +101,19 @@ fn app_rows(instances: &Instances<'_>) -> Vec<Vec<OwnedValue>> {
         let texts = [&app.name, app.kind.name, state].map(Value::Str);
         let [name, kind, state] = texts;
         let restarts = engine.restarts(&app.name);
-        let restarts = instances.sum(&format!("app/{}/restarts", app.name), restarts);
+        let restarts = counts.sum(&format!("app/{}/restarts", app.name), restarts);
         row([name, kind, state, count(moved), Value::Null, count(restarts)])
     });
     of_app.collect()
 }
 
 /// From, to, queued, packets, bytes, drops.
-fn link_rows(instances: &Instances<'_>) -> Vec<Vec<OwnedValue>> {
-    let graph = instances.engine.graph();
+fn link_rows(counts: &GraphCounts<'_>) -> Vec<Vec<OwnedValue>> {
+    let graph = counts.engine.graph();
     let end =
         |end: &tidemill_packet::graph::End| format!("{}.{}", graph.apps[end.app].name, end.port);
     let of_link = graph.links.iter().filter_map(|link| {
-        let stats = instances.link(link)?;
+        let stats = counts.link(link)?;
         let (from, to) = (end(&link.from), end(&link.to));
         let numbers = [stats.queued, stats.tx_packets, stats.tx_bytes, stats.tx_drops].map(count);
         let [queued, packets, bytes, drops] = numbers;

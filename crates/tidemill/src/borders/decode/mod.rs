@@ -55,10 +55,8 @@ fn take_from(
     border: &mut DecodeApp,
     taken: &mut TakenPackets,
 ) {
-    let what = match border.files {
-        None => Become::Events,
-        Some(_) => Become::Other,
-    };
+    // Rows for files of another worker are posted to it, as events are.
+    let what = if border.files.is_none() { Become::Events } else { Become::Other };
     for at in 0..border.inputs.len() {
         let link = border.inputs[at];
         taken.link(machine, events, (link, what), |machine, events, packet| {

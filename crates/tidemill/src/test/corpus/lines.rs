@@ -50,8 +50,8 @@ pub(in crate::test) fn parse(
     for line in text.split_inclusive('\n') {
         let place = Place { file, start, line };
         start += line.len();
-        let content = line.split('#').next().unwrap_or("");
-        if content.trim().is_empty() {
+        let content = line.split('#').next().unwrap_or("").trim_end();
+        if content.is_empty() {
             continue;
         }
         let input = place.input(content).and_then(|input| {
@@ -231,6 +231,7 @@ mod tests {
             ("nodes 1 seed 1 los 1", "corpus:1:16: error[corpus-syntax]: `los` is no fault: is"),
             ("nodes 1 seed 1 then", "corpus:1:20: error[corpus-syntax]: `` is no time"),
             ("nodes 1 seed 1 then 5 seed", "corpus:1:27: error[corpus-syntax]: `` is no seed"),
+            ("nodes 1 # b\n", "corpus:1:8: error[corpus-syntax]: expected `seed S`, found the end"),
             ("nodes 6 seed 1", "corpus:1:1: error[corpus-unfit]: 6 nodes, but runs have 1 to 5"),
             ("nodes 1 seed 1 churn 9", "corpus:1:16: error[corpus-unfit]: the fault churn is not"),
             (

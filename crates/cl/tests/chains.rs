@@ -135,8 +135,12 @@ fn interfaces_of_many_messages_take_time_by_what_may_follow_what() {
             least(&|| {
                 let mut sources = Sources::new();
                 let ir = lowered(&source, &mut sources);
-                let choices =
-                    Choices { checkpoints: Checkpoints::Flag, several: false, listing: false };
+                let choices = Choices {
+                    checkpoints: Checkpoints::Flag,
+                    several: false,
+                    listing: false,
+                    observed: false,
+                };
                 drop(compile(&ir, &sources, 1, &choices).expect("code can be made"));
             })
         };

@@ -46,7 +46,8 @@ fn all(source: &str) {
     assert!(!has_errors(&found), "{source}");
     let ir = lower(&checked);
     assert_eq!(verify(&ir), Ok(()));
-    let choices = Choices { checkpoints: Checkpoints::Flag, several: false, listing: false };
+    let choices =
+        Choices { checkpoints: Checkpoints::Flag, several: false, listing: false, observed: false };
     drop(compile(&ir, &sources, 1, &choices).expect("code can be made"));
     drop(interpret(&ir, &sources, 1, true));
 }

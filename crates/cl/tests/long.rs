@@ -25,7 +25,8 @@ fn compiled_in(source: &str) -> Duration {
     assert!(!has_errors(&found));
     let (checked, found) = check(&tree);
     assert!(!has_errors(&found));
-    let choices = Choices { checkpoints: Checkpoints::Flag, several: false, listing: false };
+    let choices =
+        Choices { checkpoints: Checkpoints::Flag, several: false, listing: false, observed: false };
     compile(&lower(&checked), &sources, 1, &choices).expect("code can be made");
     cpu::of_thread() - start
 }

@@ -26,7 +26,7 @@ fn run(text: &str, checkpoints: Checkpoints) -> (String, Counts) {
     assert_eq!(verify(&program), Ok(()));
     let mut sources = Sources::new();
     sources.add("test.com", "");
-    let choices = Choices { checkpoints, several: false, listing: false };
+    let choices = Choices { checkpoints, several: false, listing: false, observed: false };
     let compiled = compile(&program, &sources, 0, &choices).unwrap();
     let written = Written::default();
     let console = Console::new(Box::new(written.clone()), Lines::Together);

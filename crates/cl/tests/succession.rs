@@ -12,7 +12,7 @@ use tidemill_proc::{Options, Worker};
 use crate::engines::compare::{self, Log, Program};
 
 const CHOICES: Choices =
-    Choices { checkpoints: Checkpoints::Count, several: false, listing: false };
+    Choices { checkpoints: Checkpoints::Count, several: false, listing: false, observed: false };
 
 #[derive(Clone, Copy, Debug)]
 enum Engine {

@@ -42,6 +42,18 @@ pub struct Compiled {
     pub written: Arc<Vec<Written>>,
 }
 
+impl Compiled {
+    /// Whether a rule uses a column of a relation, counted from 0, or its tuples are watched,
+    /// queried or written to a file.
+    pub fn uses_column(&self, relation: &str, column: usize) -> bool {
+        let Some(relation) = self.plan.find(relation) else { return false };
+        let is_shown = self.watches.iter().any(|it| it.relation == relation)
+            || self.queries.iter().any(|it| it.relation == relation)
+            || self.sinks.iter().any(|it| it.relation == relation);
+        is_shown || self.plan.reads_column(relation, column)
+    }
+}
+
 /// A rule, or the declaration of a table, as a source: names resolved, macros expanded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Written {

@@ -4,7 +4,7 @@ use crate::common::{Collect, Feed, Pacer, Pass, graph_of, kinds, world};
 use tidemill_event::{Loop, Outcome, Sim, Time};
 use tidemill_packet::app::{Config, Declared, Value};
 use tidemill_packet::drive::{self, World};
-use tidemill_packet::engine::{Engine, Note, Options, Refused, Rest};
+use tidemill_packet::engine::{Engine, EngineKind, Note, Options, Refused, Rest};
 use tidemill_packet::graph::Graph;
 use tidemill_stat::Registry;
 
@@ -331,4 +331,43 @@ fn the_catalogue_describes_what_is_declared() {
     assert!(Pacer::declaration().describe().contains("input: input, pull"));
     assert!(Feed::declaration().describe().contains("brings packets in"));
     assert_eq!(kinds().list().lines().count(), kinds().types().len());
+}
+
+thread_local! {
+    /// A clock that advances by 1 ns each time it is read.
+    static READINGS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+fn reading() -> u64 {
+    READINGS.replace(READINGS.get() + 1)
+}
+
+#[test]
+fn the_time_of_breaths_is_divided_among_the_apps_while_it_is_measured() {
+    let text = "src :: Feed { packets: 1000000 } p :: Pass end :: Collect src -> p -> end";
+    let times = |engine: &Engine| ["src", "p", "end"].map(|app| engine.app_ns(app));
+    for kind in [EngineKind::Compiled, EngineKind::Dispatch] {
+        let mut engine = Engine::new(Options { kind, ..Options::default() });
+        engine.configure(graph_of(text)).unwrap();
+        engine.breathe();
+        assert_eq!(times(&engine), [None; 3], "nobody has asked");
+        engine.measure_apps(reading, 5);
+        let begun = READINGS.get();
+        for _ in 0..100 {
+            engine.breathe_while_busy(10, u64::MAX);
+        }
+        let all: u64 = times(&engine).iter().flatten().sum();
+        let passed = READINGS.get() - begun;
+        // What is left lies between calls, and after the last measured breath.
+        assert!(all <= passed && all > passed / 3, "{all} of {passed}");
+        // Each app is called once in a breath, which takes the clock one step.
+        assert!(times(&engine).iter().all(|ns| *ns == Some(all / 3)), "{:?}", times(&engine));
+        assert_eq!(count(&engine, "end", "taken"), 100_100, "and nothing else changes");
+        engine.set_time(6, 0);
+        let begun = READINGS.get();
+        engine.breathe_while_busy(10, u64::MAX);
+        assert_eq!(READINGS.get(), begun, "the time is over");
+        assert_eq!(times(&engine), [Some(all / 3); 3]);
+        assert_eq!(engine.app_ns("other"), None);
+    }
 }

@@ -13,6 +13,7 @@ pub struct Executable {
     pub(crate) interpreter: Option<Arc<dyn Interpreter>>,
     /// The program that it succeeds.
     before: Option<Arc<Program>>,
+    pub(crate) is_observed: bool,
 }
 
 impl Executable {
@@ -36,7 +37,7 @@ impl Executable {
         for (number, component) in (0..).zip(&mut program.components) {
             component.origin = number;
         }
-        Executable { program: Arc::new(program), interpreter, before: None }
+        Executable { program: Arc::new(program), interpreter, before: None, is_observed: false }
     }
 
     /// Takes a program that succeeds another, which may be running. Its lists begin with those of
@@ -65,7 +66,14 @@ impl Executable {
             component.origin = component.origin.min(origin);
         }
         let before = Some(before.program.clone());
-        Executable { program: Arc::new(program), interpreter, before }
+        Executable { program: Arc::new(program), interpreter, before, is_observed: false }
+    }
+
+    /// The same, whose workers note what processes do. Its code must leave messages to the
+    /// run-time, or they are not counted.
+    pub fn observed(mut self) -> Executable {
+        self.is_observed = true;
+        self
     }
 
     /// What runs its interpreted functions.
@@ -80,12 +88,13 @@ impl Executable {
 
     /// A program that another worker runs, too, without an interpreter.
     pub(crate) fn shared(program: &Arc<Program>) -> Executable {
-        Executable { program: program.clone(), interpreter: None, before: None }
+        let program = program.clone();
+        Executable { program, interpreter: None, before: None, is_observed: false }
     }
 
     /// A program without components, for a worker that is never [started](crate::Worker::start).
     pub fn empty() -> Executable {
-        Executable { program: Arc::default(), interpreter: None, before: None }
+        Executable::shared(&Arc::default())
     }
 }
 

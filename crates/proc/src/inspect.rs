@@ -7,6 +7,7 @@ use crate::crew;
 use crate::fault::{self, process_name};
 use crate::handle::ComponentRef;
 use crate::machine::Worker;
+use crate::observed::Activity;
 use crate::process::{ProcessState, Role};
 use crate::program::Port;
 
@@ -37,6 +38,8 @@ pub struct ProcessView {
     pub role: Role,
     /// What it waits for.
     pub state: ProcessState,
+    /// What it has done, if that is noted.
+    pub activity: Option<Activity>,
     /// Of a server process: the other end of its channel.
     pub client: Option<ClientView>,
 }
@@ -146,6 +149,7 @@ impl Worker {
                 name: process_name(self, process),
                 role: Role::of(process),
                 state: ProcessState::of(process),
+                activity: self.activity(process),
                 client,
             });
             process = process.next();

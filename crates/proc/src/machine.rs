@@ -10,9 +10,10 @@ use crate::interpret::Interpreter;
 use crate::layout::WorkerHead;
 use crate::layout::{Frame, Process};
 use crate::monitor::Looker;
+use crate::observed::Observed;
 use crate::outside::state::Outside;
 use crate::pieces::Pieces;
-use crate::process;
+use crate::process::{self, ProcessState};
 use crate::program::Program;
 use crate::sessions::SessionMap;
 use crate::system::Systems;
@@ -131,6 +132,8 @@ pub struct Machine {
     pub(crate) conditions: u64,
     /// Seed of the hashes of new collections: keys from outside cannot be chosen to collide.
     pub(crate) hash_seed: u64,
+    /// Notes of what processes do, if the program asks for them.
+    pub(crate) observed: Option<Observed>,
     pub(crate) interpreter: Option<Arc<dyn Interpreter>>,
     /// Predecessors of the program, whose types components may still be of.
     pub(crate) earlier: Vec<Arc<Program>>,
@@ -214,6 +217,12 @@ impl<'a> Context<'a> {
 
     pub(crate) fn component(&self) -> ComponentRef {
         self.process.component()
+    }
+
+    /// Notes what the process waits for and where it is.
+    pub(crate) fn block(&mut self, state: ProcessState) -> u32 {
+        self.worker.note_state(self.process);
+        self.process.block(state, self.frame)
     }
 
     pub(crate) fn slot(&self, slot: *mut crate::layout::Slot) -> SlotRef {

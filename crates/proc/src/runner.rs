@@ -148,6 +148,10 @@ fn slice<W: Home>(world: &mut W, lp: &mut Loop<W>) {
         Slice::Steps(steps) => i64::try_from(steps).unwrap_or(i64::MAX),
     };
     begin(world, lp);
+    if world.runner().worker.is_observed() {
+        let wall_ns = lp.wall();
+        world.runner().worker.note_time(wall_ns);
+    }
     let paused = rounds(world, lp, budget);
     let runner = world.runner();
     if let Some(ticker) = &mut runner.ticker {

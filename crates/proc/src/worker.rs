@@ -21,6 +21,7 @@ use crate::layout::Process;
 use crate::machine::Worker;
 use crate::memory::Memory;
 use crate::monitor::Looker;
+use crate::observed::Observed;
 use crate::outside::note as outside;
 use crate::outside::state::Outside;
 use crate::pieces::{self, Pieces};
@@ -73,7 +74,7 @@ impl Options {
 impl Worker {
     /// A worker for a program. Nothing runs yet.
     pub fn new(program: Executable, options: Options) -> Box<Worker> {
-        let Executable { program, interpreter, .. } = program;
+        let Executable { program, interpreter, is_observed, .. } = program;
         let (ready, ready_mask) = Worker::first_ready();
         Box::new(Worker {
             head: WorkerHead {
@@ -101,6 +102,7 @@ impl Worker {
                 random: Rng::new(options.random_seed),
                 conditions: 0,
                 hash_seed: options.hash_seed,
+                observed: is_observed.then(Observed::default),
                 interpreter,
                 earlier: Vec::new(),
                 reports: options.reports,
@@ -147,6 +149,7 @@ impl Worker {
         let mut worker = Worker::new(program, options);
         worker.machine.table = first.machine.table.beside();
         worker.machine.callers = first.machine.callers.clone();
+        worker.machine.observed.clone_from(&first.machine.observed);
         worker
     }
 

@@ -2,7 +2,7 @@
 
 use tidemill::console::Console;
 use tidemill::program::{LoadOptions, Program};
-use tidemill::run::{Listen, RunOptions};
+use tidemill::run::{Engine, Listen, RunOptions};
 use tidemill::sim::SimOptions;
 use tidemill::tape::taped;
 
@@ -38,6 +38,23 @@ fn rules_read_the_apps_links_and_components_of_their_run() {
         ", \"Main\", \"Main\")",
     ] {
         assert!(text.contains(line), "{line} in\n{text}");
+    }
+}
+
+#[test]
+fn rules_read_the_time_that_apps_take() {
+    let graph = "src :: Source { packets: 1000000000 }\nend :: Sink\nsrc -> end";
+    let rules = "t1 spent(@N, App, Ns > 1000000, Ns < 4000000000) :-
+            sys::app(@N, App, _, _, _, Ns, _), Ns != null.
+        watchmod(spent, \"c\").";
+    let program = load(&[("a.olg", rules), ("a.flow", graph)]);
+    let mut options = RunOptions { end_ns: Some(2_500_000_000), ..RunOptions::default() };
+    options.nodes.listen = Listen::Address("localhost:0".to_owned());
+    let (console, data, _) = taped();
+    program.run(options, console).expect("it runs");
+    for app in ["src", "end"] {
+        let line = format!("\"{app}\", true, true)");
+        assert!(data.text().contains(&line), "{line} in\n{}", data.text());
     }
 }
 
@@ -180,4 +197,71 @@ fn components_and_processes_of_one_name_have_rows_of_their_own() {
     assert_eq!(parts.iter().filter(|row| row.contains("/local#")).count(), 2, "{text}");
     // A server process for the stage, and for each communication that is open.
     assert_eq!(rows(" p1 process(").len(), 4, "{text}");
+}
+
+/// Two clients of a server: one has sent three messages, of which the server has taken two, and one
+/// to the system; the other has had one answered.
+const CLIENTS: &str = "
+    INTERFACE Work; { IN Put(n: INTEGER) | IN Ask OUT Sum(n: INTEGER) } END Work;
+    COMPONENT Server OFFERS Work;
+      IMPLEMENTATION Work; VARIABLE n, total: INTEGER;
+      BEGIN
+        REPEAT
+          IF ?Put THEN ?Put(n); INC(total, n) ELSE ?Ask; !Sum(total) END
+        UNTIL n = 2;
+        PASSIVATE(100)
+      END Work;
+    END Server;
+    COMPONENT Second REQUIRES Work;
+      VARIABLE n: INTEGER;
+    ACTIVITY {EXCLUSIVE} Work!Ask; Work?Sum(n); PASSIVATE(100)
+    END Second;
+    COMPONENT {ENTRYPOINT} Main REQUIRES SystemTime;
+      VARIABLE server: Server; second: Second;
+    BEGIN
+      NEW(server); NEW(second); CONNECT(Work(second), server);
+      Work(server)!Put(1); Work(server)!Put(2); Work(server)!Put(3);
+      SystemTime!Wait(2500); SystemTime?Passed; HALT(0)
+    END Main;";
+
+#[test]
+fn rules_read_the_messages_of_processes_and_channels() {
+    let rules = "
+        p1 process(@N, C, P, M, Since <= f_now()) :- sys::process(@N, C, P, _, Since, M).
+        c1 channel(@N, From, To, Queued, M) :- sys::channel(@N, From, To, \"Work\", Queued, M).
+        watchmod(process, \"c\"). watchmod(channel, \"c\").";
+    for engine in [Engine::Native, Engine::Interpreter] {
+        let program = load(&[("a.olg", rules), ("a.com", CLIENTS)]);
+        let mut options = RunOptions { seed: Some(1), ..RunOptions::default() };
+        options.nodes.listen = Listen::Address("localhost:0".to_owned());
+        options.components.engine = engine;
+        let (console, data, notes) = taped();
+        let report = program.run(options, console).expect("it runs");
+        assert_eq!(notes.text(), "");
+        assert!(report.is_well());
+        let text = data.text();
+        for line in [
+            // What the server takes and answers, and what its client sends.
+            ", \"Main/server\", 0, 2, true)",
+            ", \"Main/server\", 1, 2, true)",
+            ", \"Main\", 0, 4, true)",
+            ", \"Main\", \"Main/server\", 1, 3)",
+            ", \"Main/second\", \"Main/server\", 0, 2)",
+        ] {
+            assert!(text.contains(line), "{line} with {engine:?} in\n{text}");
+        }
+    }
+}
+
+#[test]
+fn messages_are_not_counted_unless_a_rule_reads_them() {
+    let rules = "p1 process(@N, C, P, State) :- sys::process(@N, C, P, State, _, _).
+        q1 all(@N, M) :- tick(@N), sys::channel(@N, _, _, _, _, M).
+        watchmod(process, \"c\").";
+    let with_messages = load(&[("a.olg", rules), ("a.com", CLIENTS)]);
+    let rules = with_messages.rules.program.as_ref().expect("rules");
+    let uses = |table, column| rules.uses_column(table, column);
+    assert!(uses("sys::process", 3) && uses("sys::channel", 5));
+    assert!(!uses("sys::process", 4) && !uses("sys::process", 5) && !uses("sys::channel", 4));
+    assert!(!uses("sys::rule", 4), "it is not in the program");
 }

@@ -85,6 +85,7 @@ impl Translator<'_, '_, '_> {
         // The client closes after a last message.
         let closes = ends && slot.is_some();
         !closes
+            && !self.unit.observed
             && !declared.system
             && !known.parameters.contains(&Type::Component)
             && self.predecessors(interface, message).take(4).count() <= 3
@@ -93,7 +94,7 @@ impl Translator<'_, '_, '_> {
     /// Whether the other side is likely to be a process: it is where this side serves, and where
     /// the system does not.
     pub(super) fn is_own(&self, interface: InterfaceId, slot: Option<Value>) -> bool {
-        slot.is_none() || !self.unit.ir.interfaces[interface].system
+        !self.unit.observed && (slot.is_none() || !self.unit.ir.interfaces[interface].system)
     }
 
     /// Whether the message can be received without the run-time. What has been sent was allowed.
@@ -104,7 +105,7 @@ impl Translator<'_, '_, '_> {
         slot: Option<Value>,
     ) -> bool {
         let known = &self.unit.ir.interfaces[interface].messages[message];
-        slot.is_none() && !known.parameters.contains(&Type::Component)
+        slot.is_none() && !self.unit.observed && !known.parameters.contains(&Type::Component)
             || self.is_plain(interface, message, slot)
     }
 

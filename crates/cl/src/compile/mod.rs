@@ -69,6 +69,8 @@ pub struct Choices {
     pub several: bool,
     /// Keep listings of the machine code.
     pub listing: bool,
+    /// Code leaves messages to the run-time, which notes what processes do.
+    pub observed: bool,
 }
 
 /// A program with its code.
@@ -100,6 +102,7 @@ pub fn compile(
     // SAFETY: see the top of this file; the descriptors were made of the same frames and ports as
     // the code.
     let program = unsafe { Executable::new(program, None) };
+    let program = if choices.observed { program.observed() } else { program };
     Ok(Compiled { program, code, functions })
 }
 
@@ -209,6 +212,7 @@ fn declared<'a>(
         no_array: module.data("no array", no_array),
         scopes: Map::default(),
         several: choices.several,
+        observed: choices.observed,
         checkpoints: choices.checkpoints,
     };
     unit.scopes = scopes(ir, first, module);

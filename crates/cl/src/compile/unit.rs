@@ -40,6 +40,7 @@ pub(super) struct Unit<'a> {
     pub(super) scopes: Map<(FunctionId, BlockId, usize), DataId>,
     pub(super) watch: Watch,
     pub(super) several: bool,
+    pub(super) observed: bool,
     pub(super) checkpoints: Checkpoints,
 }
 

@@ -105,7 +105,7 @@ pub fn load(source: &str) -> Result<Program, String> {
 /// Runs the program as machine code.
 pub fn compiled(program: &Program, seed: Option<u64>, limits: Limits) -> Seen {
     let checkpoints = Checkpoints::Count;
-    let choices = Choices { checkpoints, several: false, listing: false };
+    let choices = Choices { checkpoints, several: false, listing: false, observed: false };
     let made = compile(&program.ir, &program.sources, 1, &choices).expect("code can be made");
     run(made.program, Options { schedule_seed: seed, ..Options::quiet() }, limits)
 }
@@ -129,7 +129,12 @@ fn interpreted_ir(ir: &ir::Program, program: &Program, seed: Option<u64>, limits
 
 /// How many conditions are evaluated by others than those that wait: compiled, and interpreted.
 pub fn conditions(program: &Program, limits: Limits) -> (u64, u64) {
-    let choices = Choices { checkpoints: Checkpoints::Count, several: false, listing: false };
+    let choices = Choices {
+        checkpoints: Checkpoints::Count,
+        several: false,
+        listing: false,
+        observed: false,
+    };
     let made = compile(&program.ir, &program.sources, 1, &choices).expect("code can be made");
     let count = |program| {
         let mut worker = Worker::new(program, Options::quiet());
@@ -153,7 +158,12 @@ fn run(program: Executable, options: Options, limits: Limits) -> Seen {
 /// The result of a run that switches to equivalent versions again and again: their components have
 /// another layout, but for the entry component.
 fn through_versions(program: &Program, seed: Option<u64>, limits: Limits, native: bool) -> Seen {
-    let choices = Choices { checkpoints: Checkpoints::Count, several: false, listing: false };
+    let choices = Choices {
+        checkpoints: Checkpoints::Count,
+        several: false,
+        listing: false,
+        observed: false,
+    };
     let sources = (&program.sources, 1);
     let mut made = if native {
         let made = compile(&program.ir, &program.sources, 1, &choices);

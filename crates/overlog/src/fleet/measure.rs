@@ -7,8 +7,8 @@ use tidemill_event::{Loop, Time};
 use tidemill_relation::cost::{Clock, Cost};
 use tidemill_stdx::ordered::OrderedMap;
 
-use super::rule_time::is_read;
 use super::state::{Fleet, NodeId};
+use super::times::{RULE, is_read};
 use super::world::World;
 use crate::node::{Profile, rule_costs};
 
@@ -50,7 +50,7 @@ impl Fleet {
 
     /// The clock of nodes that start now.
     pub(super) fn clock_of_new<W: 'static>(&self, events: &mut Loop<W>) -> Option<Clock> {
-        let asked = self.looked_at.is_some() || is_read(&self.program);
+        let asked = self.looked_at.is_some() || is_read(&self.program, RULE);
         self.clock.or_else(|| events.host().stopwatch().filter(|_| asked))
     }
 }

@@ -33,13 +33,13 @@ mod periodics;
 mod post;
 mod queries;
 mod replace;
-mod rule_time;
 mod seal;
 mod sealed;
 mod state;
 mod streams;
 mod system;
 mod system_tables;
+mod times;
 mod turns;
 mod world;
 

@@ -12,9 +12,9 @@ use tidemill_relation::OwnedValue;
 
 use super::clocks::Clocks;
 use super::measure::look_at_costs;
-use super::rule_time::RULE;
 use super::state::NodeId;
 use super::system::{foreign_rows, rows};
+use super::times::{APP, RULE};
 use super::world::{Takes, World};
 use crate::check::system;
 use crate::control::{End, Status};
@@ -129,7 +129,7 @@ fn system_rows<W: World>(
     let fleet = world.fleet();
     let table = system::find(&name)?;
     // The node's own copies of these tables may lack present counts and measurements.
-    let is_of_now = name == COUNTER || name == RULE;
+    let is_of_now = [COUNTER, RULE, APP].contains(&&*name);
     if !is_of_now && fleet.program.plan().find(&name).is_some() {
         return None;
     }
@@ -138,9 +138,11 @@ fn system_rows<W: World>(
         return Some(alive.peer_rows(Clocks::of(events)));
     }
     let rows = table.is_sampled().then(|| rows(world, events, NodeId(asked.node), &name));
-    if name == RULE {
-        // Costs from now on are in later answers.
-        look_at_costs(world, events);
+    // Times from now on are in later answers.
+    match &*name {
+        RULE => look_at_costs(world, events),
+        APP => world.measure_apps(events, NodeId(asked.node)),
+        _ => {}
     }
     rows
 }

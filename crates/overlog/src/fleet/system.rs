@@ -13,8 +13,8 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::sorted::SortedMap;
 
-use super::rule_time::{NS, RULE};
 use super::state::{Alive, INBOX_MAX, NodeId};
+use super::times::{APP, time_of};
 use super::world::World;
 use crate::check::system::SOURCE;
 use crate::node::Node;
@@ -31,9 +31,13 @@ pub(super) fn compare<W: World>(
     (system.timer, system.compared) = (None, Some(events.now()));
     let mut changes = Vec::new();
     for kept in &mut system.tables {
-        let mut rows = rows(world, events, id, kept.table.name);
-        if kept.table.name == RULE && !system.rule_time {
-            rows.iter_mut().for_each(|row| row[NS] = OwnedValue::new(Value::Null));
+        let name = kept.table.name;
+        if name == APP && kept.has_times {
+            world.measure_apps(events, id);
+        }
+        let mut rows = rows(world, events, id, name);
+        if let Some(column) = time_of(name).filter(|_| !kept.has_times) {
+            rows.iter_mut().for_each(|row| row[column] = OwnedValue::new(Value::Null));
         }
         kept.compare(rows, &mut changes);
     }

@@ -6,15 +6,13 @@ use tidemill_event::{Time, TimerId};
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, SeqBuilder};
 
-use super::rule_time;
+use super::times;
 use crate::check::system::{self, SystemTable};
 use crate::node::{Event, Program};
 
 /// The tables that a node keeps.
 pub(super) struct SystemTables {
     pub(super) tables: Vec<Kept>,
-    /// Whether the program reads the time of its rules. If not, that does not change its rows.
-    pub(super) rule_time: bool,
     pub(super) timer: Option<TimerId>,
     /// When rows were last compared.
     pub(super) compared: Option<Time>,
@@ -26,6 +24,8 @@ pub(super) struct SystemTables {
 pub(super) struct Kept {
     pub(super) relation: RelationId,
     pub(super) table: &'static SystemTable,
+    /// Whether the program reads how long something took. If not, that does not change its rows.
+    pub(super) has_times: bool,
     pub(super) rows: OrderedMap<Vec<String>, SeqBuilder>,
 }
 
@@ -35,12 +35,16 @@ impl SystemTables {
         let plan = program.plan();
         let filled = system::TABLES.iter().filter(|table| table.is_sampled());
         let read = filled.filter_map(|table| Some((plan.find(table.name)?, table)));
-        let kept = read
-            .filter(|&(relation, _)| plan.relation(relation).table().is_some())
-            .map(|(relation, table)| Kept { relation, table, rows: OrderedMap::new() });
+        let kept = read.filter(|&(relation, _)| plan.relation(relation).table().is_some()).map(
+            |(relation, table)| Kept {
+                relation,
+                table,
+                has_times: times::is_read(program, table.name),
+                rows: OrderedMap::new(),
+            },
+        );
         let tables: Vec<Kept> = kept.collect();
-        let rule_time = rule_time::is_read(program);
-        let none = SystemTables { tables, rule_time, timer: None, compared: None, quiet_turns: 0 };
+        let none = SystemTables { tables, timer: None, compared: None, quiet_turns: 0 };
         (!none.tables.is_empty()).then_some(none)
     }
 }

@@ -42,6 +42,12 @@ pub trait World: Sized + 'static {
         Vec::new()
     }
 
+    /// Measures from now on, for a few seconds, the time that the apps of a node take, as far as
+    /// results may depend on it: `Ns` of `sys::app` is read.
+    fn measure_apps(&mut self, events: &mut Loop<Self>, node: NodeId) {
+        let _ = (events, node);
+    }
+
     /// The present rows of a table of another part at a node, without the location; `None` if there
     /// is no such table.
     fn foreign_rows(&mut self, node: NodeId, name: &str) -> Option<Vec<Vec<OwnedValue>>> {

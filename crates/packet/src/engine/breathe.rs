@@ -31,15 +31,18 @@ impl Engine {
 
     /// Takes `breaths` at most, and after one in which nothing moved, only up to `idle`.
     fn take(&mut self, breaths: u64, idle: u64, packets: u64) -> (Rest, u64) {
+        match self.stopwatch {
+            None => self.take_unmeasured(breaths, idle, packets),
+            Some(_) => self.take_measured(breaths, idle, packets),
+        }
+    }
+
+    /// The same, while nobody reads the time that apps take.
+    pub(super) fn take_unmeasured(&mut self, breaths: u64, idle: u64, packets: u64) -> (Rest, u64) {
         let freed_limit = self.common.pool.freed().saturating_add(packets);
         let mut count = 0;
         loop {
-            if self.due_ns <= self.common.now_ns.get() {
-                self.catch_up();
-            }
-            if self.is_stale {
-                self.renew_code();
-            }
+            self.prepare_breath();
             let left = breaths.max(1) - count;
             let taken = match &self.code {
                 Some(code) => {
@@ -55,6 +58,24 @@ impl Engine {
                 return (self.after(taken), count);
             }
         }
+    }
+
+    /// Does what is due before a breath.
+    fn prepare_breath(&mut self) {
+        if self.due_ns <= self.common.now_ns.get() {
+            self.catch_up();
+        }
+        if self.is_stale {
+            self.renew_code();
+        }
+    }
+
+    /// One breath by the loop, prepared; returns the state after it, and whether something moved.
+    pub(super) fn breathe_by_loop(&mut self) -> (Rest, bool) {
+        self.prepare_breath();
+        let taken = self.dispatch();
+        self.stats.breaths += taken.breaths;
+        (self.after(taken), taken.moved)
     }
 
     /// One breath by the loop.
@@ -104,7 +125,7 @@ impl Engine {
 
     /// Pulls every source that is awake; returns whether one of them may have more.
     fn pull(&mut self) -> bool {
-        let mut is_ready = false;
+        let (mut is_ready, lap) = (false, self.lap());
         for at in 0..self.pulls.len() {
             let index = self.pulls[at];
             let slot = &mut self.slots[index];
@@ -116,7 +137,7 @@ impl Engine {
                 is_ready = true;
                 continue;
             }
-            let status = instance.call(instance.pull, &mut slot.io);
+            let status = lap.of(&mut slot.breath_ns, || instance.call(instance.pull, &mut slot.io));
             if slot.pushes {
                 // It may have taken what waits for it to be pushed.
                 slot.waiting.set(slot.waits());
@@ -151,7 +172,7 @@ impl Engine {
     /// Lets every app push that has packets waiting; returns whether there was any. Checks the
     /// links themselves, and no flag: flags and code are compared with it.
     pub(super) fn push(&mut self) -> bool {
-        let mut moved = false;
+        let (mut moved, lap) = (false, self.lap());
         for at in 0..self.order.len() {
             let index = self.order[at];
             let slot = &mut self.slots[index];
@@ -169,7 +190,8 @@ impl Engine {
             if slot.is_sink {
                 slot.io.note_oldest();
             }
-            if instance.call(instance.push, &mut slot.io) == Status::Failed {
+            let (io, push) = (&mut slot.io, instance.push);
+            if lap.of(&mut slot.breath_ns, || instance.call(push, io)) == Status::Failed {
                 self.failed(index);
             } else {
                 slot.waiting.set(slot.waits());

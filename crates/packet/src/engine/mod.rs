@@ -31,6 +31,7 @@
 //! | `supervise` | apps that failed: back-off and restart |
 //! | `tables` | tables of kernels, for the program around the graph |
 //! | `meters` | counters in mapped files |
+//! | `times` | the time of each app, while it is read |
 //!
 //! An engine knows no clock: its driver ([`drive`](crate::drive)) passes it the time before each
 //! batch of breaths.
@@ -47,6 +48,7 @@ mod plan;
 mod slot;
 mod supervise;
 mod tables;
+mod times;
 
 use std::cell::Cell;
 use std::os::fd::RawFd;
@@ -77,6 +79,7 @@ pub use tables::TablePlace;
 use meters::Meters;
 use plan::Next;
 use slot::{LinkSlot, Slot};
+use times::Stopwatch;
 
 /// How breaths are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -181,6 +184,8 @@ pub struct Engine {
     notes: Vec<Note>,
     stats: EngineStats,
     meters: Meters,
+    /// Measures the time of apps, while it is read.
+    stopwatch: Option<Stopwatch>,
     registry: Registry,
     /// Descriptors may have been added or removed.
     descriptors_changed: bool,
@@ -220,6 +225,7 @@ impl Engine {
             notes: Vec::new(),
             stats: EngineStats::default(),
             meters: Meters::new(&options.registry),
+            stopwatch: None,
             registry: options.registry,
             descriptors_changed: false,
         }

@@ -55,6 +55,9 @@ pub(super) struct Slot {
     pub restarts: u64,
     /// Packets of former links.
     pub packets_before: u64,
+    /// The time it took in the breath that is being measured, and in all.
+    pub breath_ns: u64,
+    pub spent_ns: u64,
     pub meters: AppMeters,
 }
 
@@ -83,6 +86,8 @@ impl Slot {
             faults_in_a_row: 0,
             restarts: 0,
             packets_before: 0,
+            breath_ns: 0,
+            spent_ns: 0,
             meters,
         }
     }

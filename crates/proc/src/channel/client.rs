@@ -50,7 +50,7 @@ fn block(
     channel.raise(CLIENT_WAITS);
     channel.set_client_process(cx.process);
     cx.process.set_wait(slot.0.expose_provenance() as u64);
-    cx.process.block(state, cx.frame)
+    cx.block(state)
 }
 
 /// The channel to send a message on; opens a communication if there is none, or if the protocol
@@ -114,6 +114,7 @@ fn send(cx: &mut Context, slot: SlotRef, number: u16, payload: Words, position: 
     if let Err(reason) = put(cx.worker, channel, number, FROM_CLIENT, payload) {
         return cx.fault(reason, 0, position);
     }
+    cx.worker.note_message(cx.process);
     notify_server(cx.worker, channel);
     if interface_of(cx.worker, channel).messages[usize::from(number)].must_end {
         close(cx, slot);
@@ -154,6 +155,7 @@ fn receive(cx: &mut Context, slot: SlotRef, number: u16, into: Words, position: 
         }
         Some(_) => take(cx.worker, channel, into),
     }
+    cx.worker.note_message(cx.process);
     let message = &interface_of(cx.worker, channel).messages[usize::from(number)];
     match channel.has(SYSTEM) {
         true if system::close_stateless(cx.worker, slot, message) => return OK,

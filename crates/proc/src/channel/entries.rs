@@ -60,6 +60,7 @@ pub(crate) fn put(
     channel.set_tag(place, tag(number, sender));
     channel.set_count(channel.count() + 1);
     channel.set_state(number);
+    worker.note_put(channel);
     Ok(())
 }
 

@@ -300,7 +300,7 @@ fn start(worker: &mut Worker, server: ProcessRef) {
 pub(super) fn park(cx: &mut Context, at: ComponentRef) -> u32 {
     crew::tie(cx.component(), at);
     component::park(cx.worker, at, cx.process);
-    cx.process.block(ProcessState::Connect, cx.frame)
+    cx.block(ProcessState::Connect)
 }
 
 /// Takes a process out of those that wait for a connection.

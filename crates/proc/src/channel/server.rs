@@ -21,7 +21,7 @@ fn block(cx: &mut Context, channel: ChannelRef, state: ProcessState, position: u
     }
     channel.raise(SERVER_WAITS);
     cx.process.set_wait(0);
-    cx.process.block(state, cx.frame)
+    cx.block(state)
 }
 
 pub(crate) fn server_send(cx: &mut Context, message: u32, payload: *mut u64, position: u32) -> u32 {
@@ -51,6 +51,7 @@ fn send(cx: &mut Context, channel: ChannelRef, number: u16, payload: Words, posi
     if let Err(reason) = put(cx.worker, channel, number, FROM_SERVER, payload) {
         return cx.fault(reason, 0, position);
     }
+    cx.worker.note_message(cx.process);
     notify_client(cx.worker, channel);
     OK
 }
@@ -104,6 +105,7 @@ fn receive(cx: &mut Context, channel: ChannelRef, message: u32, into: Words, pos
         }
         Some(_) => {
             take(cx.worker, channel, into);
+            cx.worker.note_message(cx.process);
             notify_client(cx.worker, channel);
             OK
         }

@@ -59,7 +59,7 @@ pub(crate) fn passivate(cx: &mut Context, delay: i64, position: u32) -> u32 {
     process.set_condition(domain.number());
     process.set_link(ProcessRef(std::ptr::without_provenance_mut(sequence as usize)));
     process.set_mode(process.holds());
-    let status = process.block(ProcessState::Passive, cx.frame);
+    let status = cx.block(ProcessState::Passive);
     if process.holds() == UNLOCKED { status } else { monitor::give_up(cx) }
 }
 

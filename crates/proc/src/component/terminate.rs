@@ -79,5 +79,5 @@ pub(crate) fn wait_for(cx: &mut Context, components: &[ComponentRef], large: u64
     }
     let count = terminate_all(cx.worker, components, cx.process);
     cx.process.set_wait(count + large);
-    cx.process.block(ProcessState::Delete, cx.frame)
+    cx.block(ProcessState::Delete)
 }

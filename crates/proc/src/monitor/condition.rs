@@ -43,7 +43,7 @@ pub(crate) fn await_change(cx: &mut Context, condition: *const u8, number: u32) 
     process.set_mode(process.holds());
     let last = component.await_queue();
     let is_same = is_same(last, process);
-    let status = process.block(ProcessState::Await, cx.frame);
+    let status = cx.block(ProcessState::Await);
     let passed = if process.holds() == UNLOCKED {
         status
     } else if is_same && component.lock() == -1 && component.lock_queue().is_null() {
@@ -111,7 +111,7 @@ pub(crate) fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
             process.lower(OUTSIDE);
         }
         join(cx.worker, process, is_same(last, process));
-        return process.block(ProcessState::Await, cx.frame);
+        return cx.block(ProcessState::Await);
     }
     process.set_lost_wakes(process.lost_wakes() + 1);
     process.raise(OUTSIDE);
@@ -125,7 +125,7 @@ pub(crate) fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
     } else {
         poke(cx.worker, component);
     }
-    process.block(ProcessState::Await, cx.frame)
+    cx.block(ProcessState::Await)
 }
 
 /// Whether a process awaits what all others await.

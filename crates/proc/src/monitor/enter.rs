@@ -33,7 +33,7 @@ pub(crate) fn lock(cx: &mut Context, mode: u8) -> u32 {
     }
     process.set_mode(mode);
     wait_for_lock(component, process);
-    process.block(ProcessState::Lock, cx.frame)
+    cx.block(ProcessState::Lock)
 }
 
 pub(crate) fn unlock(cx: &mut Context) -> u32 {

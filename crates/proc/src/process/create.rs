@@ -25,6 +25,7 @@ pub(crate) fn create(
     process.set_role(role as u8);
     process.set_component(component);
     worker.machine.counts.processes.add();
+    worker.note_state(process);
     if !component.is_null() {
         let first = component.processes();
         process.set_next(first);
@@ -92,6 +93,7 @@ pub(crate) fn create_system(worker: &mut Worker) -> Result<ProcessRef, OutOfMemo
 
 /// Frees what `create_system` made.
 pub(super) fn free_system(worker: &mut Worker, process: ProcessRef) {
+    worker.note_freed(process);
     let block = process.0.cast::<u8>().wrapping_add(PROCESS_SYSTEM as usize);
     worker.memory.give(block, SYSTEM_SIZE);
 }

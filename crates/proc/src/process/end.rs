@@ -30,6 +30,7 @@ pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
         return free_system(worker, process);
     }
     unlink(process);
+    worker.note_freed(process);
     worker.memory.give(process.0.cast(), process.size() as usize);
 }
 
@@ -56,6 +57,7 @@ pub(crate) fn unlink(process: ProcessRef) {
 pub(crate) fn bury(worker: &mut Worker, process: ProcessRef) {
     if process.has(DEAD) {
         worker.machine.counts.processes.remove();
+        worker.note_freed(process);
         worker.memory.give(process.0.cast(), process.size() as usize);
     }
 }

@@ -21,13 +21,18 @@ pub(crate) const FAVOURS: u32 = 32;
 impl Worker {
     /// Makes a waiting process ready.
     pub(crate) fn wake(&mut self, process: ProcessRef) {
-        process.set_state(ProcessState::Ready as u8);
+        self.make_ready(process);
         self.push_home(process);
+    }
+
+    fn make_ready(&mut self, process: ProcessRef) {
+        process.set_state(ProcessState::Ready as u8);
+        self.note_state(process);
     }
 
     /// The same of one that runs before others, but not all the time.
     pub(crate) fn wake_next(&mut self, process: ProcessRef) {
-        process.set_state(ProcessState::Ready as u8);
+        self.make_ready(process);
         let desk = self.machine.desk.as_ref();
         let is_here = desk.is_none_or(|desk| process.component().worker() == desk.index);
         if is_here && self.machine.favours < FAVOURS {
@@ -132,6 +137,7 @@ pub(crate) fn server_done(worker: &mut Worker, process: ProcessRef) {
     }
     sessions::close_all(worker, process, sessions::Leave::Finished);
     process.set_state(ProcessState::Finish as u8);
+    worker.note_state(process);
     if process.component().is_terminating() {
         component::may_end(worker, process.component());
     }

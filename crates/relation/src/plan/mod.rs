@@ -14,6 +14,7 @@
 //! keyed by its group columns. A plan prints as text ([`print()`]), is
 //! read from it ([`parse()`]) and is checked by [`verify()`].
 
+mod columns;
 mod parse;
 mod print;
 #[cfg(test)]

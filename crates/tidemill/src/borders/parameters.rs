@@ -36,6 +36,22 @@ pub(super) struct Parameter {
     pub(super) kind: ParameterKind,
     /// The types of the column.
     pub(super) column: TypeSet,
+    form: Form,
+}
+
+/// How a column holds a parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Integer,
+    Time,
+    Interval,
+    Real,
+    Boolean,
+    Character,
+    /// A string, or bytes.
+    Text,
+    Bytes,
+    Id,
 }
 
 /// The parameters of a message, mostly without memory of their own.
@@ -158,7 +174,34 @@ fn character(text: &str) -> Option<u64> {
     characters.next().is_none().then_some(u64::from(first))
 }
 
+impl Form {
+    /// How a column of these types holds a parameter of this kind.
+    fn of(kind: ParameterKind, column: TypeSet) -> Form {
+        let holds = |one: TypeSet, other: TypeSet| {
+            column.meets(one) && !column.meets(other) && column != TypeSet::ANY
+        };
+        match kind {
+            ParameterKind::Integer if holds(TypeSet::TIME, TypeSet::INT) => Form::Time,
+            ParameterKind::Integer if holds(TypeSet::INTERVAL, TypeSet::INT) => Form::Interval,
+            ParameterKind::Integer => Form::Integer,
+            ParameterKind::Real => Form::Real,
+            ParameterKind::Boolean => Form::Boolean,
+            ParameterKind::Character => Form::Character,
+            ParameterKind::Text if holds(TypeSet::ID, TypeSet::TEXT.union(TypeSet::BYTES)) => {
+                Form::Id
+            }
+            ParameterKind::Text if holds(TypeSet::BYTES, TypeSet::TEXT) => Form::Bytes,
+            ParameterKind::Text => Form::Text,
+        }
+    }
+}
+
 impl Parameter {
+    /// A parameter of this kind for a column of these types.
+    pub(super) fn new(kind: ParameterKind, column: TypeSet) -> Parameter {
+        Parameter { kind, column, form: Form::of(kind, column) }
+    }
+
     /// Whether all values of the types of its column fit.
     pub(super) fn is_certain(self) -> bool {
         // A text may have more than one character.
@@ -166,43 +209,34 @@ impl Parameter {
     }
 
     /// Appends the next of `values` in the form of the column.
+    #[inline]
     fn push(self, values: &Values, row: &mut SeqBuilder) -> Result<(), Misfit> {
-        let holds = |one: TypeSet, other: TypeSet| {
-            self.column.meets(one) && !self.column.meets(other) && self.column != TypeSet::ANY
-        };
-        let value = match self.kind {
-            ParameterKind::Integer => {
-                let number = values.integer();
-                match () {
-                    () if holds(TypeSet::TIME, TypeSet::INT) => Value::Time(number),
-                    () if holds(TypeSet::INTERVAL, TypeSet::INT) => Value::Interval(number),
-                    () => Value::Int(number),
-                }
-            }
-            ParameterKind::Real => Value::Double(f64::from_bits(values.word())),
-            ParameterKind::Boolean => Value::Bool(values.word() != 0),
-            ParameterKind::Character => {
+        match self.form {
+            Form::Integer => row.push(Value::Int(values.integer())),
+            Form::Time => row.push(Value::Time(values.integer())),
+            Form::Interval => row.push(Value::Interval(values.integer())),
+            Form::Real => row.push(Value::Double(f64::from_bits(values.word()))),
+            Form::Boolean => row.push(Value::Bool(values.word() != 0)),
+            Form::Character => {
                 let code = u8::try_from(values.word()).unwrap_or_default();
                 row.push(Value::Str(char::from(code).encode_utf8(&mut [0; 2])));
-                return Ok(());
             }
-            ParameterKind::Text => {
-                let bytes = values.bytes();
-                match std::str::from_utf8(bytes) {
-                    Ok(text) if holds(TypeSet::ID, TypeSet::TEXT.union(TypeSet::BYTES)) => {
-                        let id = parse_value(text).ok();
-                        let id = id.filter(|id| matches!(id.get(), Value::Id(_)));
-                        row.push(id.ok_or(Misfit::Type)?.get());
-                        return Ok(());
-                    }
-                    Ok(text) if !holds(TypeSet::BYTES, TypeSet::TEXT) => Value::Str(text),
-                    _ => Value::Bytes(bytes),
-                }
+            Form::Text => row.push(text(values.bytes())),
+            Form::Bytes => row.push(Value::Bytes(values.bytes())),
+            Form::Id => {
+                let text = std::str::from_utf8(values.bytes()).ok();
+                let id = text.and_then(|text| parse_value(text).ok());
+                let id = id.filter(|id| matches!(id.get(), Value::Id(_)));
+                row.push(id.ok_or(Misfit::Type)?.get());
             }
-        };
-        row.push(value);
+        }
         Ok(())
     }
+}
+
+/// A TEXT as a string, or as bytes if it is none.
+fn text(bytes: &[u8]) -> Value<'_> {
+    std::str::from_utf8(bytes).map_or(Value::Bytes(bytes), Value::Str)
 }
 
 /// The parameters of a message as declared by its interface.

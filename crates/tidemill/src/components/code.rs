@@ -15,7 +15,8 @@ use crate::program::Program;
 pub fn listing(program: &Program) -> Result<String, Error> {
     let components = &program.components;
     let ir = components.program.as_ref().ok_or_else(|| Error::program("the program has errors"))?;
-    let choices = Choices { checkpoints: Checkpoints::Flag, several: false, listing: true };
+    let choices =
+        Choices { checkpoints: Checkpoints::Flag, several: false, listing: true, observed: false };
     let compiled = compile(ir, &program.sources, components.files, &choices)
         .map_err(|error| Error::Program(format!("no code can be made: {error}")))?;
     let mut text = String::new();

@@ -160,7 +160,7 @@ impl Hosted {
             Ok::<_, Error>(FlowBorder::own(name, kind, per, limits))
         });
         let border = border.transpose()?;
-        let program = components::Making::new(&mut options, true).first(program)?;
+        let program = components::Making::new(program, &mut options, true).first(program)?;
         let program = program.ok_or_else(|| Error::program("the program has errors"))?;
         let reported = Rc::new(RefCell::new(Reported::default()));
         let name = name.to_owned();

@@ -5,6 +5,7 @@ use tidemill_cl::interpret::{interpret, interpret_next};
 use tidemill_cl::ir::succession::Succession;
 use tidemill_diag::Sources;
 use tidemill_event::Host;
+use tidemill_overlog::program::Compiled as Rules;
 use tidemill_proc::console::{Console, Lines, Sink};
 use tidemill_proc::fault::{Fault, Reports};
 use tidemill_proc::program::Executable;
@@ -27,8 +28,9 @@ pub(crate) struct Making {
 }
 
 impl Making {
-    /// As chosen. With `counted` a slice ends after a number of checkpoints, else by time.
-    pub(crate) fn new(chosen: &mut ComponentOptions, counted: bool) -> Making {
+    /// As chosen for a program. With `counted` a slice ends after a number of checkpoints, else by
+    /// time.
+    pub(crate) fn new(program: &Program, chosen: &mut ComponentOptions, counted: bool) -> Making {
         let checkpoints = match (chosen.no_checkpoints, counted) {
             (true, _) => Checkpoints::None,
             (false, true) => Checkpoints::Count,
@@ -39,7 +41,9 @@ impl Making {
         if !several {
             chosen.workers = None;
         }
-        Making { is_interpreted, choices: Choices { checkpoints, several, listing: false } }
+        let observed = program.rules.program.as_ref().is_some_and(shows_activity);
+        let choices = Choices { checkpoints, several, listing: false, observed };
+        Making { is_interpreted, choices }
     }
 
     /// Compiles a program; `None`, if it has no components.
@@ -50,7 +54,8 @@ impl Making {
         let Some(ir) = &program.components.program else { return Ok(None) };
         let (sources, files) = (&program.sources, program.components.files);
         if self.is_interpreted {
-            return Ok(Some(interpret(ir, sources, files, self.has_checkpoints())));
+            let program = interpret(ir, sources, files, self.has_checkpoints());
+            return Ok(Some(if self.choices.observed { program.observed() } else { program }));
         }
         let made = compile(ir, sources, files, &self.choices);
         let Compiled { program, .. } = made.map_err(impossible)?;
@@ -82,6 +87,12 @@ impl Making {
     fn has_checkpoints(&self) -> bool {
         self.choices.checkpoints != Checkpoints::None
     }
+}
+
+/// Whether rules use what is only known of processes that are observed.
+fn shows_activity(rules: &Rules) -> bool {
+    let columns = [("sys::process", 4), ("sys::process", 5), ("sys::channel", 5)];
+    columns.into_iter().any(|(table, column)| rules.uses_column(table, column))
 }
 
 fn impossible(error: tidemill_jit::Error) -> Error {

@@ -77,7 +77,7 @@ impl GraphCounts<'_> {
 }
 
 /// App, type, state, packets, time, restarts. Packets are those received or, for a source, sent.
-/// Time is not measured by app, and the state is that of this worker's instance.
+/// Time and state are those of this worker's instance; time is null until it is measured.
 fn app_rows(counts: &GraphCounts<'_>) -> Vec<Vec<OwnedValue>> {
     let engine = counts.engine;
     let (graph, out_of_order, done) = (engine.graph(), engine.out_of_order(), engine.done());
@@ -102,7 +102,8 @@ fn app_rows(counts: &GraphCounts<'_>) -> Vec<Vec<OwnedValue>> {
         let [name, kind, state] = texts;
         let restarts = engine.restarts(&app.name);
         let restarts = counts.sum(&format!("app/{}/restarts", app.name), restarts);
-        row([name, kind, state, count(moved), Value::Null, count(restarts)])
+        let ns = engine.app_ns(&app.name).map_or(Value::Null, count);
+        row([name, kind, state, count(moved), ns, count(restarts)])
     });
     of_app.collect()
 }
@@ -137,8 +138,8 @@ fn component_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
     of_component.collect()
 }
 
-/// Component, process, state, since, messages. Processes are numbered within their component; since
-/// and messages are not measured.
+/// Component, process, state, since, messages. Processes are numbered within their component. Since
+/// and messages are null unless a rule of the program reads them.
 fn process_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
     let (components, _) = machine.node.runner.worker().components(0, COMPONENTS_MAX);
     let of_process = components.iter().flat_map(|component| {
@@ -147,8 +148,8 @@ fn process_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
                 Value::Str(&component.path),
                 Value::Int(number),
                 Value::Str(process.state.name()),
-                Value::Null,
-                Value::Null,
+                process.activity.map_or(Value::Null, |it| Value::Time(it.since_ns)),
+                process.activity.map_or(Value::Null, |it| count(it.messages)),
             ])
         })
     });
@@ -156,18 +157,26 @@ fn process_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
 }
 
 /// From, to, interface, queued, messages: requests of clients in one component to servers in
-/// another that are still queued. The total number of messages is not counted.
+/// another that are still queued, and all messages so far of those that are open, which are null
+/// unless a rule of the program reads them.
 fn channel_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
     let (components, _) = machine.node.runner.worker().components(0, COMPONENTS_MAX);
-    let mut queued: SortedMap<(&str, &str, &str), u64> = SortedMap::new();
+    let mut channels: SortedMap<(&str, &str, &str), (u64, Option<u64>)> = SortedMap::new();
     for server in &components {
-        for client in server.processes.iter().filter_map(|process| process.client.as_ref()) {
+        for process in &server.processes {
+            let Some(client) = &process.client else { continue };
             let channel = (&*client.path, &*server.path, &*client.interface);
-            *queued.entry(channel).or_default() += u64::from(client.queued);
+            let (queued, messages) = channels.entry(channel).or_default();
+            *queued += u64::from(client.queued);
+            if let Some(activity) = process.activity {
+                *messages = Some(messages.unwrap_or_default() + activity.channel_messages);
+            }
         }
     }
-    let of_channel = queued.into_iter().map(|((from, to, interface), queued)| {
-        row([Value::Str(from), Value::Str(to), Value::Str(interface), count(queued), Value::Null])
+    let of_channel = channels.into_iter().map(|((from, to, interface), (queued, messages))| {
+        let names = [from, to, interface].map(Value::Str);
+        let [from, to, interface] = names;
+        row([from, to, interface, count(queued), messages.map_or(Value::Null, count)])
     });
     of_channel.collect()
 }

@@ -19,6 +19,9 @@ use crate::components::system as offered;
 use crate::journal::SharedJournal;
 use crate::properties::{Moment, Properties};
 
+/// The time for which apps are measured after somebody has read it.
+const MEASURED_FOR: Duration = Duration::from_secs(3);
+
 /// The maximum time that data is buffered.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
 
@@ -39,6 +42,13 @@ impl fleet::World for Machine {
     ) -> Vec<Vec<OwnedValue>> {
         self.log.read(events.wall());
         self.at_node(node, |machine| system::rows(machine, name)).unwrap_or_default()
+    }
+
+    fn measure_apps(&mut self, events: &mut Loop<Machine>, node: NodeId) {
+        // A simulation has none: nothing in it may depend on the time that something takes.
+        let Some(clock) = events.host().stopwatch() else { return };
+        let until = events.now() + MEASURED_FOR;
+        self.at_node(node, |machine| machine.node.driver.engine.measure_apps(clock, until.0));
     }
 
     fn foreign_rows(&mut self, node: NodeId, name: &str) -> Option<Vec<Vec<OwnedValue>>> {

@@ -123,7 +123,7 @@ impl Prepared {
         let reload = options.reload.take();
         let mut source = reload.map(|reload| Source::new(reload, &program, engine));
         let written = source.as_ref().and_then(|_| program.components.program.clone());
-        let making = Making::new(&mut options.components, are_counted);
+        let making = Making::new(&program, &mut options.components, are_counted);
         let program = Compiled::new(program, &making, engine)?;
         if let Some(source) = &mut source {
             let made = program.parts.components.clone();

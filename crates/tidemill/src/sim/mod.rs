@@ -133,7 +133,7 @@ impl Simulation {
         let identities = identities(options.nodes, options.landmark.as_deref());
         let mut components =
             ComponentOptions { engine: options.components, ..ComponentOptions::default() };
-        let making = Making::new(&mut components, true);
+        let making = Making::new(&program, &mut components, true);
         let mut compiled = Compiled::new(program, &making, components.engine)?;
         let plugs = devices::replace(&mut compiled.parts.graph, &options.devices);
         let plugs = plugs.map_err(Error::Options)?;

@@ -216,7 +216,7 @@ pub(in crate::borders) fn parameters(declared: &[Declared], relation: &Relation)
     let location = relation.location as usize;
     let columns = relation.columns.iter().enumerate().filter(|(at, _)| *at != location);
     let columns = columns.map(|(_, &types)| types);
-    let parameter = |(it, column): (&Declared, _)| Parameter { kind: it.kind, column };
+    let parameter = |(it, column): (&Declared, _)| Parameter::new(it.kind, column);
     if relation.is_open() {
         declared.iter().map(|it| parameter((it, it.kind.gives()))).collect()
     } else {

@@ -20,11 +20,13 @@
 //!                outside    components that the embedder makes
 //!                communication   names of communications, and their messages
 //! scheduling     process/   making, running, killing processes     ready     their queue
+//!                observe    noting what processes do, if a program asks
 //!                monitor/   locks and conditions                   clock/    virtual time
 //!                fault/     faults and their reports               crew/place, crew/alone
 //!                fault_text texts of faults with details           near      prefetching
 //! data           words/     what words own                         text, array, collection/
 //! the worker     machine    all that a worker knows                interpreter, executable
+//!                observed   what processes have done
 //! memory         memory     blocks and their accounting            handle    names of blocks
 //!                layout     shapes that generated code uses        program   descriptors
 //! ```
@@ -56,6 +58,7 @@ mod memory;
 mod monitor;
 mod near;
 mod number;
+mod observe;
 mod observed;
 mod outside;
 mod paused;

@@ -13,7 +13,7 @@ use crate::monitor::Looker;
 use crate::observed::Observed;
 use crate::outside::state::Outside;
 use crate::pieces::Pieces;
-use crate::process::{self, ProcessState};
+use crate::process;
 use crate::program::Program;
 use crate::sessions::SessionMap;
 use crate::system::Systems;
@@ -217,12 +217,6 @@ impl<'a> Context<'a> {
 
     pub(crate) fn component(&self) -> ComponentRef {
         self.process.component()
-    }
-
-    /// Notes what the process waits for and where it is.
-    pub(crate) fn block(&mut self, state: ProcessState) -> u32 {
-        self.worker.note_state(self.process);
-        self.process.block(state, self.frame)
     }
 
     pub(crate) fn slot(&self, slot: *mut crate::layout::Slot) -> SlotRef {

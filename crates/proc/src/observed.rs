@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tidemill_stdx::hash::Map;
 
-use crate::handle::{ChannelRef, ProcessRef};
-use crate::machine::Worker;
+use crate::handle::ProcessRef;
 
 /// What is known about a process beside its state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -27,82 +26,41 @@ pub struct Activity {
 pub(crate) struct Observed(Arc<Mutex<Notes>>);
 
 #[derive(Debug, Default)]
-struct Notes {
-    wall_ns: i64,
+pub(crate) struct Notes {
+    /// The wall time of what follows.
+    pub(crate) wall_ns: i64,
     activities: Map<usize, Activity>,
 }
 
 impl Observed {
-    fn notes(&self) -> MutexGuard<'_, Notes> {
+    pub(crate) fn notes(&self) -> MutexGuard<'_, Notes> {
         // Each change is complete in itself.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Notes {
-    fn of(&mut self, process: ProcessRef) -> &mut Activity {
+    pub(crate) fn of(&mut self, process: ProcessRef) -> &mut Activity {
         self.activities.entry(key(process)).or_default()
     }
 
-    fn change_state(&mut self, process: ProcessRef) {
+    /// A process has been made, or got into another state.
+    pub(crate) fn change_state(&mut self, process: ProcessRef) {
         let wall_ns = self.wall_ns;
         self.of(process).since_ns = wall_ns;
+    }
+
+    /// The memory of a process is given back.
+    pub(crate) fn forget(&mut self, process: ProcessRef) {
+        self.activities.remove(&key(process));
+    }
+
+    /// What is known about a process.
+    pub(crate) fn get(&self, process: ProcessRef) -> Option<Activity> {
+        self.activities.get(&key(process)).copied()
     }
 }
 
 fn key(process: ProcessRef) -> usize {
     process.0.addr()
-}
-
-impl Worker {
-    /// Whether it is noted what processes do.
-    #[inline]
-    pub fn is_observed(&self) -> bool {
-        self.machine.observed.is_some()
-    }
-
-    /// The wall time of what follows.
-    pub(crate) fn note_time(&mut self, wall_ns: i64) {
-        if let Some(observed) = &self.machine.observed {
-            observed.notes().wall_ns = wall_ns;
-        }
-    }
-
-    /// A process has been made, or got into another state.
-    #[inline]
-    pub(crate) fn note_state(&mut self, process: ProcessRef) {
-        if let Some(observed) = &self.machine.observed {
-            observed.notes().change_state(process);
-        }
-    }
-
-    /// The memory of a process is given back.
-    #[inline]
-    pub(crate) fn note_freed(&mut self, process: ProcessRef) {
-        if let Some(observed) = &self.machine.observed {
-            observed.notes().activities.remove(&key(process));
-        }
-    }
-
-    /// A message has been put into a channel.
-    #[inline]
-    pub(crate) fn note_put(&mut self, channel: ChannelRef) {
-        if let Some(observed) = &self.machine.observed {
-            observed.notes().of(channel.server()).channel_messages += 1;
-        }
-    }
-
-    /// A process has sent or received a message.
-    #[inline]
-    pub(crate) fn note_message(&mut self, process: ProcessRef) {
-        if let Some(observed) = &self.machine.observed {
-            observed.notes().of(process).messages += 1;
-        }
-    }
-
-    /// What is known about a process, if that is noted.
-    pub(crate) fn activity(&self, process: ProcessRef) -> Option<Activity> {
-        let notes = self.machine.observed.as_ref()?.notes();
-        notes.activities.get(&key(process)).copied()
-    }
 }

@@ -31,7 +31,7 @@
 //! | `supervise` | apps that failed: back-off and restart |
 //! | `tables` | tables of kernels, for the program around the graph |
 //! | `meters` | counters in mapped files |
-//! | `times` | the time of each app, while it is read |
+//! | `times`, `stopwatch` | the time of each app, while it is read |
 //!
 //! An engine knows no clock: its driver ([`drive`](crate::drive)) passes it the time before each
 //! batch of breaths.
@@ -46,6 +46,7 @@ mod notify;
 mod outside;
 mod plan;
 mod slot;
+mod stopwatch;
 mod supervise;
 mod tables;
 mod times;
@@ -79,7 +80,7 @@ pub use tables::TablePlace;
 use meters::Meters;
 use plan::Next;
 use slot::{LinkSlot, Slot};
-use times::Stopwatch;
+use stopwatch::Stopwatch;
 
 /// How breaths are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

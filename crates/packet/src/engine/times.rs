@@ -1,47 +1,12 @@
 //! The time that each app takes, measured while it is read.
 //!
 //! Native code runs apps into each other and knows no time of a single one. So the time of all
-//! breaths is measured as a whole, and one breath in some is taken by the loop, which measures every
-//! app: the time since the last such breath is divided in its proportions. The times of all apps
-//! together are therefore those of the graph, also of what lies between apps.
+//! breaths is measured as a whole, and one breath in some is taken by the loop, which measures
+//! every app: the time since the last such breath is divided in its proportions. The times of all
+//! apps together are therefore those of the graph, also of what lies between apps.
 
+use super::stopwatch::{EVERY, Lap, Stopwatch};
 use super::{Engine, Rest};
-
-/// A clock of the machine, in ns.
-type Clock = fn() -> u64;
-
-/// Calls of the engine of which one begins with a measured breath.
-const EVERY: u32 = 16;
-
-/// Measures the time of apps.
-#[derive(Debug)]
-pub(super) struct Stopwatch {
-    clock: Clock,
-    /// When it ends, as the engine knows the time.
-    until_ns: u64,
-    /// The time of breaths since the last measured one.
-    breaths_ns: u64,
-    /// Calls since then.
-    calls: u32,
-    /// The breath that is taken is measured.
-    is_measuring: bool,
-}
-
-/// Measures parts of a breath, if that is to be measured.
-#[derive(Clone, Copy)]
-pub(super) struct Lap(Option<Clock>);
-
-impl Lap {
-    /// Does this, and adds the time that it takes to `ns`.
-    #[inline(always)]
-    pub(super) fn of<R>(self, ns: &mut u64, work: impl FnOnce() -> R) -> R {
-        let Some(clock) = self.0 else { return work() };
-        let begun = clock();
-        let result = work();
-        *ns += clock().saturating_sub(begun);
-        result
-    }
-}
 
 impl Engine {
     /// Measures the time that apps take, by a clock in ns, until `until_ns`, a time as of
@@ -49,13 +14,7 @@ impl Engine {
     pub fn measure_apps(&mut self, clock: fn() -> u64, until_ns: u64) {
         match &mut self.stopwatch {
             Some(stopwatch) => stopwatch.until_ns = until_ns,
-            None => {
-                // The first call is measured.
-                let calls = EVERY;
-                let fresh =
-                    Stopwatch { clock, until_ns, breaths_ns: 0, calls, is_measuring: false };
-                self.stopwatch = Some(fresh);
-            }
+            None => self.stopwatch = Some(Stopwatch::new(clock, until_ns)),
         }
     }
 
@@ -69,8 +28,7 @@ impl Engine {
     /// What measures a breath by the loop.
     #[inline]
     pub(super) fn lap(&self) -> Lap {
-        let measuring = self.stopwatch.as_ref().filter(|it| it.is_measuring);
-        Lap(measuring.map(|stopwatch| stopwatch.clock))
+        self.stopwatch.as_ref().map_or(Lap::NONE, Stopwatch::lap)
     }
 
     /// Takes breaths as [`take_unmeasured`](Engine::take_unmeasured) does, and measures them.

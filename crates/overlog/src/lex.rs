@@ -264,7 +264,21 @@ impl Lexer<'_> {
         }
     }
 
+    /// A text in `'`, which are no quotes; none if no second one follows on the line.
+    fn single_quoted(&mut self, start: usize) -> Option<TokenKind> {
+        let line = self.cursor.rest().strip_prefix('\'')?.split('\n').next()?;
+        let text = line.split_once('\'')?.0.to_owned();
+        self.cursor.skip(text.len() + 2);
+        let message = "a text does not stand between `'`";
+        let error = Diagnostic::error("single-quotes", self.since(start), message);
+        self.set_error(error.help("strings stand between `\"`"));
+        Some(TokenKind::Str(text.into()))
+    }
+
     fn symbol(&mut self, start: usize) -> TokenKind {
+        if let Some(text) = self.single_quoted(start) {
+            return text;
+        }
         if let Some(sym) = self.symbol_here() {
             self.cursor.skip(sym.text().len());
             return TokenKind::Sym(sym);
@@ -280,7 +294,10 @@ impl Lexer<'_> {
         let found = self.cursor.since(start);
         let help = match found.chars().next() {
             Some('\'' | '`') => "strings stand between `\"`",
-            Some(';') => "terms are separated by `,`, and statements end with `.`",
+            Some(';') => {
+                "terms are separated by `,`, statements end with `.`, and alternatives are rules \
+                 of their own"
+            }
             _ => "",
         };
         let visible = |c: char| c.is_control().then(|| c.escape_debug().to_string());
@@ -375,5 +392,6 @@ mod tests {
         check("/*/ 1 */ 2 /**/ 3", "Comment 2 Comment 3");
         check("/* ä /*", "unterminated-comment");
         check("1 $;ä 2", "1 stray-character 2");
+        check("'a b' c 'd", "single-quotes n:c stray-character n:d");
     }
 }

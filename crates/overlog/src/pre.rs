@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! #define NAME VALUE      NAME becomes the tokens of VALUE, up to the end of the line
+//! #define NAME(A, B) VALUE      NAME(x, y z) becomes VALUE with x for A and y z for B
 //! #undef NAME
 //! #include "file"         looked for beside the including file, then in each `-I` directory
 //! #ifdef NAME / #ifndef NAME / #if CONDITION / #elif CONDITION / #else / #endif
@@ -9,24 +10,25 @@
 //!
 //! It works on tokens, so a macro cannot glue or split words, and strings and comments are safe.
 //! `-D NAME=VALUE` defines before the first line; without `=VALUE` the value is `1`. A `\` at the
-//! end of a line continues it. Macros have no parameters.
+//! end of a line continues it.
 //!
-//! A token out of a macro has the span of the macro's use; [`MacroUse`] says where the macro was
-//! defined. Text switched off by a condition is not checked for malformed literals. A file that
-//! begins with `#ifndef NAME` may be included while it is read: once NAME is defined, there is
-//! nothing in it.
+//! A token out of a macro has the span of the macro's use, except that of an argument, which keeps
+//! its own; [`MacroUse`] says where the macro was defined. Text switched off by a condition is not
+//! checked for malformed literals. A file that begins with `#ifndef NAME` may be included while it
+//! is read: once NAME is defined, there is nothing in it.
 //!
 //! Hostile sources end in a diagnostic, not in a full memory: macros and includes nest to a limit,
 //! and their expansion has a limit too.
 
 mod condition;
 mod directive;
+mod expand;
 mod files;
 
 pub use files::{Disk, Files, MemoryFiles};
 
 use crate::ast::MacroUse;
-use crate::lex::{Token, TokenKind, lex};
+use crate::lex::{Sym, Token, TokenKind, lex};
 use std::path::PathBuf;
 use tidemill_diag::{Diagnostic, FileId, Sources, Span, add_limited};
 use tidemill_stdx::sorted::SortedMap;
@@ -111,6 +113,8 @@ fn start_of(file: FileId) -> Span {
 /// A macro and its value.
 struct Macro {
     name: String,
+    /// The names in parentheses right after its name; `None` without parentheses.
+    parameters: Option<Vec<Box<str>>>,
     body: Vec<Token>,
     /// The name in its definition.
     defined: Span,
@@ -203,11 +207,17 @@ impl<'a> Preprocessor<'a> {
             self.report(Diagnostic::error("bad-directive", span, message).help(help));
             return;
         }
-        self.define(name, span, tokens.skip(1));
+        self.define(name, span, None, tokens.skip(1));
     }
 
     /// Defines a macro; errors in its value are reported here, once.
-    fn define(&mut self, name: &str, defined: Span, value: impl Iterator<Item = Token>) {
+    fn define(
+        &mut self,
+        name: &str,
+        defined: Span,
+        parameters: Option<Vec<Box<str>>>,
+        value: impl Iterator<Item = Token>,
+    ) {
         let mut body = Vec::new();
         for mut token in value {
             if let Some(error) = token.error.take() {
@@ -218,10 +228,12 @@ impl<'a> Preprocessor<'a> {
             }
         }
         let new = self.macros.len();
-        self.macros.push(Macro { name: name.into(), body, defined });
+        self.macros.push(Macro { name: name.into(), parameters, body, defined });
         let Some(old) = self.current.insert(name.into(), new) else { return };
         let (old, new) = (&self.macros[old], &self.macros[new]);
-        if !old.body.iter().map(|t| &t.kind).eq(new.body.iter().map(|t| &t.kind)) {
+        let is_same = old.parameters == new.parameters
+            && old.body.iter().map(|t| &t.kind).eq(new.body.iter().map(|t| &t.kind));
+        if !is_same {
             let message = format!("macro `{name}` is defined anew");
             let warning = Diagnostic::warning("macro-redefined", defined, message)
                 .label(old.defined, "it had another value here")
@@ -244,14 +256,14 @@ impl<'a> Preprocessor<'a> {
             && !self.stopped
             && token.kind != TokenKind::End
         {
-            if token.first && token.kind == TokenKind::Sym(crate::lex::Sym::Hash) {
+            if token.first && token.kind == TokenKind::Sym(Sym::Hash) {
                 let mut line = Vec::new();
                 while let Some(next) = tokens.next_if(|t| !(t.first || t.kind == TokenKind::End)) {
                     line.push(next);
                 }
                 self.directive(token.span, line, &mut conditionals);
             } else if is_active(&conditionals) {
-                self.pass(token);
+                self.pass(token, &mut tokens);
             }
         }
         if let Some(open) = conditionals.last()
@@ -264,87 +276,6 @@ impl<'a> Preprocessor<'a> {
             );
         }
         self.including.pop();
-    }
-
-    /// Passes on one token of the text, expanded.
-    fn pass(&mut self, mut token: Token) {
-        if let Some(error) = token.error.take() {
-            self.report(*error);
-        }
-        if token.kind == TokenKind::Comment {
-            return;
-        }
-        if self.out.tokens.len() >= TOKENS_MAX {
-            let message = "the program has more than 20 million tokens";
-            return self.stop(Diagnostic::error("program-too-large", token.span, message));
-        }
-        let Some(found) = self.lookup(&token) else {
-            self.out.tokens.push(token);
-            return;
-        };
-        let used = token.span;
-        let Macro { name, defined, .. } = &self.macros[found];
-        self.out.macro_uses.push(MacroUse { name: name.clone(), used, defined: *defined });
-        let from = self.out.tokens.len();
-        self.expand(found, used, &mut Vec::new());
-        if let Some(expansion) = self.out.tokens.get_mut(from) {
-            expansion.first = token.first;
-        }
-    }
-
-    /// The macro that a token names.
-    fn lookup(&self, token: &Token) -> Option<usize> {
-        self.current.get(token.kind.word()?).copied()
-    }
-
-    /// Passes on a macro's value with the span of its use. `open` are the macros around it.
-    fn expand(&mut self, it: usize, used: Span, open: &mut Vec<usize>) {
-        if open.contains(&it) || open.len() >= MACRO_DEPTH_MAX {
-            return self.stop_nesting(it, used, open);
-        }
-        open.push(it);
-        for index in 0..self.macros[it].body.len() {
-            self.expanded += weight(&self.macros[it].body[index].kind);
-            if self.expanded > EXPANDED_MAX {
-                let message = "macros expand to more than a million tokens";
-                self.stop(Diagnostic::error("macro-too-large", used, message));
-            }
-            if self.stopped {
-                break;
-            }
-            let token = &self.macros[it].body[index];
-            match self.lookup(token) {
-                Some(inner) => self.expand(inner, used, open),
-                None => {
-                    let kind = token.kind.clone();
-                    self.out.tokens.push(Token { kind, span: used, first: false, error: None });
-                }
-            }
-        }
-        open.pop();
-    }
-
-    fn stop_nesting(&mut self, it: usize, used: Span, open: &[usize]) {
-        let Macro { name, defined, .. } = &self.macros[it];
-        let kind = TokenKind::Name(name.as_str().into());
-        self.out.tokens.push(Token { kind, span: used, first: false, error: None });
-        let error = if open.contains(&it) {
-            Diagnostic::error("macro-recursion", used, format!("macro `{name}` contains itself"))
-        } else {
-            let message = format!("macros nest deeper than {MACRO_DEPTH_MAX}");
-            Diagnostic::error("macro-too-large", used, message)
-        };
-        let error = error.label(*defined, format!("macro `{name}` is defined here"));
-        self.report(error);
-    }
-}
-
-/// The weight of a token out of a macro: more for long texts.
-fn weight(kind: &TokenKind) -> usize {
-    match kind {
-        TokenKind::Str(text) => 1 + text.len() / 64,
-        TokenKind::Bytes(bytes) => 1 + bytes.len() / 64,
-        kind => 1 + kind.word().map_or(0, |word| word.len() / 64),
     }
 }
 

@@ -146,11 +146,11 @@ impl Rewriting {
         let [state] = &fact.tuple.args[..] else {
             return self.refuse(fact.tuple.span, "`initial` has one column");
         };
-        let sim = Expr { kind: ExprKind::Literal(Literal::Str(ADDRESS.to_owned())), span };
+        let node = Expr { kind: ExprKind::Var("NODE".to_owned()), span };
         let tuple = Functor {
             name: name(INITIAL, START, span),
             location: Some(0),
-            args: vec![Arg::Expr(sim), state.clone()],
+            args: vec![Arg::Expr(node), state.clone()],
             span,
         };
         self.statements.push(Statement::Fact(Fact { label: None, tuple, span }));

@@ -125,8 +125,9 @@ fn tables_that_rules_fill_for_the_system_are_asked_for() {
 fn what_is_wrong_is_said() {
     let terms: Vec<String> = (0..65).map(|number| format!("edge(@N, X{number})")).collect();
     let long = format!("x(X0) :- {}.", terms.join(", "));
-    let cases: [(&str, &str); 11] = [
+    let cases: [(&str, &str); 12] = [
         ("edg", "there is no table `edg`; is `edge` meant?"),
+        ("far(@N, X)", "there is no table `far(@N, X)`; a query is the name of a table, or"),
         ("hint", "`hint` is an event"),
         ("", "there is no table ``"),
         ("x(X) :- edge(@N).", "query:1:9: error[query-table]: `edge` has 2 columns"),

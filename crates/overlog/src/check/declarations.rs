@@ -6,9 +6,10 @@ use super::symbols::{Symbol, Symbols};
 use super::{expressions, system};
 use crate::arrivals;
 use crate::ast::{
-    Arg, Export, ExprKind, Fact, Ident, Keys, Name, Program, Query, Sink, Stage, Statement, Watch,
-    WatchMod,
+    Arg, Export, ExprKind, Fact, Functor, Ident, Keys, Literal, Name, Program, Query, Sink, Stage,
+    Statement, Watch, WatchMod,
 };
+use crate::net::address::is_address;
 use crate::node::Stages;
 use crate::options::Options;
 use crate::stage::{Declaration, Missing, Works};
@@ -292,6 +293,7 @@ impl Check<'_, '_> {
             );
         }
         found.extend(self.symbols.filled_by_another(name));
+        found.extend(nowhere(&fact.tuple));
         for arg in fact.tuple.args.iter().filter_map(Arg::as_expr) {
             arg.walk(&mut |inner| {
                 let text = match &inner.kind {
@@ -358,4 +360,19 @@ impl Check<'_, '_> {
         }
         expressions::functor(&query.pattern, self.diagnostics);
     }
+}
+
+/// The warning about a fact that no node has, as its location is no address.
+fn nowhere(tuple: &Functor) -> Option<Diagnostic> {
+    let location = tuple.args.get(tuple.location.unwrap_or(0))?.as_expr()?;
+    let ExprKind::Literal(literal) = &location.kind else { return None };
+    if matches!(literal, Literal::Str(text) if is_address(text)) {
+        return None;
+    }
+    let name = &tuple.name.written;
+    let message = format!("no node has this fact: the location of `{name}` is no address");
+    let warning = Diagnostic::warning("fact-nowhere", location.span, message);
+    let help = "the first column, or the one with `@`, says at which node a tuple is: write \
+                `NODE` there for each node, or an address \"host:port\"";
+    Some(warning.help(help))
 }

@@ -12,7 +12,7 @@ use super::expressions;
 use super::shape::events;
 use super::symbols::Symbols;
 use crate::ast::{
-    AggView, AggregateOver, Arg, Assign, BinaryOp, Expr, ExprKind, Functor, Rule, Term,
+    AggView, Aggregate, AggregateOver, Arg, Assign, BinaryOp, Expr, ExprKind, Functor, Rule, Term,
 };
 
 /// Checks that all variables of a rule are bound.
@@ -309,8 +309,28 @@ impl<'r> Safety<'r, '_> {
             self.found.push(
                 Diagnostic::error("aggregate-group", span, message)
                     .label(event.functor.span, "the event")
-                    .help(format!("let the event bring `{name}`, or derive it in a second rule")),
+                    .help(self.instead_of_group(name)),
             );
+        }
+    }
+
+    /// The help for a head that has `name` beside an aggregate for each event.
+    fn instead_of_group(&self, name: &str) -> String {
+        let least = self.rule.head.args.iter().find_map(|arg| match arg {
+            Arg::Aggregate(Aggregate { func, over: AggregateOver::Var(over), .. })
+                if ["MIN", "MAX"].iter().any(|it| func.text.eq_ignore_ascii_case(it)) =>
+            {
+                Some((&func.text, &over.name))
+            }
+            _ => None,
+        });
+        match least {
+            Some((func, over)) => format!(
+                "let the event bring `{name}`; for the `{name}` of the {func} aggregate lists, \
+                 which sort by their first element: `L := [{over}, {name}]`, `a_{func}<L>`, and \
+                 take `{name}` from the list in a second rule"
+            ),
+            None => format!("let the event bring `{name}`, or derive it in a second rule"),
         }
     }
 

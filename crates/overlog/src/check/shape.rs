@@ -376,6 +376,11 @@ impl Shape<'_, '_> {
                     Diagnostic::error("periodic-argument", arg.span, message)
                         .help("write a number, or an expression of numbers and NODE_INDEX"),
                 );
+            } else if matches!(&arg.kind, ExprKind::Literal(literal) if !is_number(literal)) {
+                self.report(
+                    Diagnostic::error("periodic-argument", arg.span, "a timer takes numbers")
+                        .help("`periodic(@N, E, SECONDS)` or `periodic(@N, E, SECONDS, COUNT)`"),
+                );
             } else if is_negative(arg) {
                 self.report(
                     Diagnostic::error("periodic-argument", arg.span, "a timer counts from 0 up")
@@ -450,6 +455,10 @@ pub(crate) fn is_constant(expr: &Expr) -> bool {
         _ => {}
     });
     constant
+}
+
+fn is_number(literal: &Literal) -> bool {
+    matches!(literal, Literal::Int(_) | Literal::Double(_) | Literal::Infinity)
 }
 
 fn is_negative(expr: &Expr) -> bool {

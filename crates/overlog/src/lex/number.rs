@@ -89,6 +89,10 @@ impl Lexer<'_> {
         if suffix.eq_ignore_ascii_case("i") {
             wrong = wrong.help("identifiers are hexadecimal: `0x2AI`");
         }
+        if matches!(suffix, "s" | "t") {
+            let kind = if suffix == "s" { "an interval" } else { "a time" };
+            wrong = wrong.help(format!("{kind} has a point: `1.0{suffix}`"));
+        }
         self.set_error(wrong);
         TokenKind::Int(0)
     }

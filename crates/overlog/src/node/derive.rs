@@ -230,8 +230,9 @@ impl Node {
                     sink.looked
                 }
                 (None, None) => {
-                    let profile = program.compilation.note(&program.compiled, number);
+                    let profile = program.compilation.profile(number);
                     run(strand, columns, Reading { profile, ..reading }, scope, &mut sink);
+                    program.compilation.worked(&program.compiled, sink.looked);
                     sink.looked
                 }
             };

@@ -27,6 +27,8 @@ use super::{CONDITIONAL, HEIGHT_MAX, NESTING_MAX, Parsed, Parser};
 use crate::ast::{BinaryOp, Expr, ExprKind, Ident, Literal, Range, UnaryOp};
 use crate::lex::{Sym, TokenKind};
 use tidemill_diag::{Diagnostic, Span};
+use tidemill_relation::aggregate::Aggregate;
+use tidemill_relation::function::FunctionId;
 
 /// The level of `<<`: what `~` takes.
 const SHIFT: u8 = 5;
@@ -354,9 +356,20 @@ impl Parser {
         let found = self.kind().describe();
         let error = self.error("unexpected-name", format!("{found} is no value"));
         let help = if self.ahead_is(1, Sym::LParen) {
-            "functions begin with `f_`; a relation is a term of its own"
+            let name = self.kind().word().unwrap_or("");
+            let function = FunctionId::from_name(name).map(|_| format!("`f_{name}(...)`"));
+            let aggregate = Aggregate::from_name(name).map(|it| format!("`a_{it}<X>` in a head"));
+            match (aggregate, function) {
+                (Some(aggregate), Some(function)) => {
+                    format!("write {aggregate}, or {function} for values of one row")
+                }
+                (Some(one), None) | (None, Some(one)) => format!("write {one}"),
+                (None, None) => {
+                    "functions begin with `f_`; a relation is a term of its own".to_owned()
+                }
+            }
         } else {
-            "variables begin with a capital, strings stand in quotes"
+            "variables begin with a capital, strings stand in quotes".to_owned()
         };
         self.fail(error.help(help))
     }

@@ -24,6 +24,7 @@ const FORMS: &[(&str, &str)] = &[
 ];
 const KEYS: &str = "columns count from 1: `keys(1, 2)`; `keys()` is a bag";
 const AGG_VIEW: &str = "write `a_COUNT((Group, ...), (Result), p(...))`";
+const TERMS: &str = "terms are separated by `,`, and the last ends with `.`";
 const NAMESPACE: &str = "write `namespace name { statements }`";
 
 fn is_keyword(word: &str) -> bool {
@@ -203,9 +204,9 @@ impl Parser {
     fn materialize(&mut self, start: Span, form: &str) -> Parsed<Materialize> {
         let name = self.relation_name()?;
         self.expect(Sym::Comma, form)?;
-        let lifetime = self.expr()?;
+        let lifetime = self.not_keys("the lifetime in seconds, or `infinity`", form)?;
         self.expect(Sym::Comma, form)?;
-        let size = self.expr()?;
+        let size = self.not_keys("the number of rows, or `infinity`", form)?;
         let (lifetime_span, size_span) = (lifetime.span, size.span);
         if self.is(Sym::RParen) {
             let error = self.error("missing-keys", "the table has no primary key");
@@ -217,6 +218,11 @@ impl Parser {
         let size = self.limit(&size, "the size", 1.0, form)?.map(|rows| rows as u64);
         let span = self.end_declaration(start, form)?;
         Ok(Materialize { name, lifetime, size, keys, lifetime_span, size_span, span })
+    }
+
+    /// An expression where `keys(...)` is too early.
+    fn not_keys(&mut self, what: &str, form: &str) -> Parsed<Expr> {
+        if self.is_word("keys") { self.expected(what, form) } else { self.expr() }
     }
 
     /// A constant limit of at least `least`; `None` is infinity.
@@ -292,6 +298,11 @@ impl Parser {
             return self.fail(error.help(format!("did you mean `{meant}`?")));
         }
         let label = self.label();
+        if label.is_some() && self.is(Sym::Colon) {
+            let error = self.error("label-colon", "the label of a rule stands without `:`");
+            let _ = self.fail::<()>(error.help("write `r1 head(...) :- body.`"));
+            self.next();
+        }
         let delete = self.is_word("delete")
             && matches!(self.ahead(1), TokenKind::Name(_) | TokenKind::Aggregate(_));
         if delete {
@@ -338,7 +349,8 @@ impl Parser {
         let named = matches!(
             self.ahead(1),
             TokenKind::Name(_) | TokenKind::Aggregate(_) | TokenKind::Function(_)
-        ) || self.is_relation(1);
+        ) || self.is_relation(1)
+            || self.ahead_is(1, Sym::Colon) && self.is_relation(2);
         let is_delete =
             self.is_word("delete") && (self.ahead_is(2, Sym::LParen) || self.ahead_is(2, Sym::At));
         let written = self.kind().word().filter(|_| named && !is_delete)?.to_string();
@@ -377,8 +389,7 @@ impl Parser {
             let right = term.is_ok();
             terms.extend(term);
             if right && !self.is(Sym::Comma) && !self.is_body_end() {
-                let help = "terms are separated by `,`, and the last ends with `.`";
-                let _ = self.expected::<()>("`,` or `.`", help);
+                let _ = self.expected::<()>("`,` or `.`", self.after_term());
                 failed = true;
             }
             if !right || failed {
@@ -388,6 +399,23 @@ impl Parser {
             if !self.eat(Sym::Comma) {
                 return if failed { Err(Failed) } else { Ok(terms) };
             }
+        }
+    }
+
+    /// The help for what follows a term and does not belong there.
+    fn after_term(&self) -> &'static str {
+        match self.kind() {
+            TokenKind::Name(word) => match &**word {
+                "and" => "write `,` between terms that must all hold",
+                "or" => "write `||` between conditions; other alternatives are rules of their own",
+                "mod" => "the remainder is `%`",
+                "div" => "the quotient is `/`",
+                "is" => "`X := 1` gives X a value, `X == 1` compares",
+                _ => TERMS,
+            },
+            TokenKind::Sym(Sym::And) => "write `,` between terms that must all hold",
+            TokenKind::Sym(Sym::Bar | Sym::OrOr) => "alternatives are rules of their own",
+            _ => TERMS,
         }
     }
 

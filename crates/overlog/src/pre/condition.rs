@@ -3,7 +3,7 @@
 //! Macros in it are expanded; a name that is none is 0. From the loosest to the tightest:
 //! `||`, `&&`, `|`, `^`, `&`, `== !=`, `< <= > >=`, `<< >>`, `+ -`, `* / %`, `! ~ + -`.
 
-use super::{MACRO_DEPTH_MAX, Preprocessor};
+use super::Preprocessor;
 use crate::lex::{Sym, Token, TokenKind};
 use tidemill_diag::{Diagnostic, Span};
 
@@ -46,7 +46,7 @@ impl Preprocessor<'_> {
                 return false;
             }
             if token.kind.word() != Some("defined") {
-                self.flatten(token, &mut Vec::new(), &mut tokens);
+                tokens.push(token.clone());
                 continue;
             }
             let open = rest.next_if(|next| next.kind == TokenKind::Sym(Sym::LParen));
@@ -62,6 +62,7 @@ impl Preprocessor<'_> {
             let is_defined = self.current.contains_key(name);
             tokens.push(Token { kind: TokenKind::Int(u64::from(is_defined)), ..token.clone() });
         }
+        let tokens = self.expand_condition(&tokens, line);
         let mut reader = ConditionReader { tokens: &tokens, at: 0, depth: 0, line };
         let value = reader.level(0).and_then(|value| match reader.peek() {
             None => Ok(value),
@@ -78,22 +79,6 @@ impl Preprocessor<'_> {
                 );
                 false
             }
-        }
-    }
-
-    /// The expansion of a token, with its span.
-    fn flatten(&self, token: &Token, open: &mut Vec<usize>, out: &mut Vec<Token>) {
-        let inner = self.lookup(token);
-        match inner.filter(|it| !open.contains(it) && open.len() < MACRO_DEPTH_MAX) {
-            Some(it) if out.len() < 1000 => {
-                open.push(it);
-                let body = &self.macros[it].body;
-                body.iter().for_each(|inner| {
-                    self.flatten(&Token { span: token.span, ..inner.clone() }, open, out);
-                });
-                open.pop();
-            }
-            _ => out.push(token.clone()),
         }
     }
 }

@@ -97,20 +97,31 @@ impl Preprocessor<'_> {
     }
 
     fn define_line(&mut self, span: Span, line: &[Token]) {
-        let mut rest = line.iter().peekable();
-        let Some((name, defined)) = self.macro_name(span, rest.next()) else { return };
-        let parameters = rest.peek().is_some_and(|next| {
+        let Some((name, defined)) = self.macro_name(span, line.first()) else { return };
+        let mut value = &line[1..];
+        let has_parameters = value.first().is_some_and(|next| {
             next.kind == TokenKind::Sym(Sym::LParen) && next.span.start == defined.end
         });
-        if parameters {
-            let message = format!("macro `{name}` has parameters");
-            self.report(
-                Diagnostic::error("bad-directive", defined, message)
-                    .help("macros are plain names; put a blank before `(` if it begins the value"),
-            );
-            return;
+        let mut parameters = None;
+        if has_parameters {
+            let Some((names, rest)) = parameter_names(&value[1..]) else {
+                let message = format!("the parameters of macro `{name}` are no list of names");
+                let error = Diagnostic::error("bad-directive", defined, message);
+                let help = "write `NAME(A, B) VALUE`, each name once; put a blank before `(` if \
+                            it begins the value";
+                return self.report(error.help(help));
+            };
+            let is_hash = |token: &&Token| token.kind == TokenKind::Sym(Sym::Hash);
+            if let Some(hash) = rest.iter().find(is_hash) {
+                let message = "`#` means nothing in the value of a macro";
+                let error = Diagnostic::error("bad-directive", hash.span, message);
+                let help =
+                    "macros work on whole words: they neither quote nor join their arguments";
+                return self.report(error.help(help));
+            }
+            (parameters, value) = (Some(names), rest);
         }
-        self.define(&name, defined, rest.cloned());
+        self.define(&name, defined, parameters, value.iter().cloned());
     }
 
     fn include(&mut self, span: Span, name: Option<&Token>) {
@@ -196,4 +207,22 @@ impl Conditional {
 
 fn unbalanced(span: Span, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error("unbalanced-conditional", span, message)
+}
+
+/// The names up to `)`, and what follows it.
+fn parameter_names(line: &[Token]) -> Option<(Vec<Box<str>>, &[Token])> {
+    let close = line.iter().position(|token| token.kind == TokenKind::Sym(Sym::RParen))?;
+    let (inside, rest) = (&line[..close], &line[close + 1..]);
+    let mut names: Vec<Box<str>> = Vec::new();
+    for (place, token) in inside.iter().enumerate() {
+        match token.kind.word() {
+            Some(word) if place % 2 == 0 && !names.iter().any(|name| **name == *word) => {
+                names.push(word.into());
+            }
+            None if place % 2 == 1 && token.kind == TokenKind::Sym(Sym::Comma) => {}
+            _ => return None,
+        }
+    }
+    let is_complete = inside.is_empty() || inside.len() % 2 == 1;
+    is_complete.then_some((names, rest))
 }

@@ -36,6 +36,42 @@ fn macros_expand_and_end() {
 }
 
 #[test]
+fn macros_with_parameters() {
+    let check = |text, expect| check(&[("a", text)], &[], expect);
+    check("#define F(A, B) q B A\nF(x y, [z])", "q [ z ] x y");
+    check("#define F(a) a a\nF(F(x)) F (y) F", "x x x x y y variable F");
+    check("#define F() x\nF() F( )", "x x");
+    check("#define F(a) x a y\nF()", "x y");
+    // As in C: commas in parentheses separate nothing, those in brackets do.
+    check("#define F(a, b) b a\nF((x, y), F(p, q))", "q p ( x , y )");
+    check("#define F(a, b) b a\nF([x, y])", "y ] [ x");
+    check("#define F(a) a .\nF(\n x // c\n y /* , */ )\nz", "x y . z");
+    // The value is expanded once more, and arguments are not taken for parameters of the outer.
+    check("#define F(a) G(a, b)\n#define G(b, a) a b\nF(x)", "b x");
+    check("#define F (x) y\nF", "( x ) y");
+    check("#define M(a) (a > 2)\n#if M(3) && !M(M)\nyes\n#endif", "yes");
+}
+
+#[test]
+fn wrong_arguments_of_macros() {
+    let check = |text, expect| check_wrong(&[("a", text)], &[], expect);
+    check(
+        "#define F(a) a\nx F(p, q)",
+        "a:2:4: error[macro-arguments]: macro `F` takes 1 arguments, not 2",
+    );
+    check(
+        "#define F(a, b) a\nF()",
+        "a:2:2: error[macro-arguments]: macro `F` takes 2 arguments, not 1",
+    );
+    check(
+        "#define F(a) a\nF(x\ny",
+        "a:2:1: error[macro-arguments]: the arguments of macro `F` do not end",
+    );
+    check("#define F(a) a\nF(x\n#undef F\n)", "a:2:1: error[macro-arguments]");
+    check("#define F(a) F(a)\nF(x)", "a:2:1: error[macro-recursion]");
+}
+
+#[test]
 fn conditions() {
     let text =
         "#ifdef A\na\n#ifdef B\nb\n#else\nc\n#endif\n#else\n0xZZ\n#ifdef A\nd\n#endif\n#endif\ne";
@@ -131,6 +167,15 @@ fn hostile_sources_end() {
     let mut text: String = (0..100).map(|i| format!("#define M{i} M{}\n", i + 1)).collect();
     text += "M0";
     check_wrong(&[("a", &text)], &[], "a:101:1: error[macro-too-large]");
+    let call = |depth| format!("{}x{}", "F(".repeat(depth), ")".repeat(depth));
+    let text = format!("#define F(a) a a a\n{}", call(30));
+    check_wrong(&[("a", &text)], &[], "a:2:61: error[macro-too-large]");
+    let text = format!("#define F(a) a\n{}", call(100_000));
+    check_wrong(&[("a", &text)], &[], "a:2:1: error[macro-too-large]");
+    let mut text: String =
+        (0..40).map(|i| format!("#define M{i}(a) M{}(a) M{}(a)\n", i + 1, i + 1)).collect();
+    text += "#define M40(a)\nM0()";
+    check_wrong(&[("a", &text)], &[], "a:42:1: error[macro-too-large]");
     let names: Vec<String> = (0..70).map(|i| format!("f{i}")).collect();
     let texts: Vec<String> =
         (0..70).map(|i| format!("#include \"f{}\"\n", i + 1).repeat(2)).collect();
@@ -141,7 +186,11 @@ fn hostile_sources_end() {
 #[test]
 fn wrong_directives() {
     check_wrong(&[("a", "#line 7")], &[], "a:1:1: error[unknown-directive]");
-    check_wrong(&[("a", "#define F(X) X")], &[], "a:1:9: error[bad-directive]");
+    for parameters in ["(X", "(X,)", "(,X)", "(X X)", "(X, X)", "(5)", "(...)"] {
+        let text = format!("#define F{parameters} X");
+        check_wrong(&[("a", &text)], &[], "a:1:9: error[bad-directive]");
+    }
+    check_wrong(&[("a", "#define F(X) #X")], &[], "a:1:14: error[bad-directive]");
     check_wrong(&[("a", "#define 5")], &[], "a:1:1: error[bad-directive]");
     check_wrong(&[("a", "#define A 0x\nA A")], &[], "a:1:11: error[bad-number]");
     check_wrong(&[("a", "#define A 1\n#define A 2")], &[], "a:2:9: warning[macro-redefined]");

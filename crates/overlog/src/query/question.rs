@@ -130,6 +130,9 @@ impl fmt::Display for NoTable {
                 write!(f, "there is no table `{name}`")?;
                 match similar {
                     Some(similar) => write!(f, "; is `{similar}` meant?"),
+                    None if name.contains('(') => {
+                        write!(f, "; a query is the name of a table, or `head(...) :- body.`")
+                    }
                     None => Ok(()),
                 }
             }

@@ -8,8 +8,9 @@
 //!     one event      strands, to            table        views, round       net changes
 //!                    quiescence            changes        by round          and sends
 //! ```
-//! [`Node::start`] runs a short turn in one go. Between any two of these calls the loop may let others run; the node's tables do not change
-//! until `commit`, and nothing outside the turn reads them before `finish`.
+//! [`Node::start`] runs a short turn in one go. Between any two of these calls the loop may let
+//! others run; the node's tables do not change until `commit`, and nothing outside the turn reads
+//! them before `finish`.
 
 mod allowances;
 mod ambient;

@@ -2,8 +2,8 @@
 
 use super::tuples::Derived;
 
-/// The most of one turn; further ones are kept. It is fewer than a driver derives at a time, so that
-/// turns are interrupted where they would be if all were kept.
+/// The most of one turn; further ones are kept. It is fewer than a driver derives at a time, so
+/// that turns are interrupted where they would be if all were kept.
 pub(super) const UNTAKEN_MAX: u64 = 255;
 
 /// Those of the next generation.

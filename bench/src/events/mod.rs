@@ -10,7 +10,7 @@ mod rules;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use tidemill_overlog::node::{Node, Program};
+use tidemill_overlog::node::{Node, Program, Started};
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::view::Progress;
 use tidemill_relation::{Seq, TupleBuf, Value};
@@ -153,7 +153,12 @@ fn give(node: &mut Node, relation: RelationId, values: &[i64]) {
 
 /// Runs the pending turns, at this time.
 pub fn turns(node: &mut Node, now_ns: u64) {
-    while node.begin(now_ns, now_ns as i64, &mut Blind) {
+    loop {
+        match node.start(now_ns, now_ns as i64, &mut Blind) {
+            Started::Nothing => return,
+            Started::Ended => continue,
+            Started::Begun => {}
+        }
         while node.derive(1024, &mut Blind) == Progress::More {}
         node.commit(&mut Blind);
         while node.refine(&mut Blind) == Progress::More {}

@@ -26,6 +26,7 @@ mod queries;
 mod remote_views;
 mod replace;
 mod rows;
+mod short;
 mod stages;
 mod streams;
 mod turns;

@@ -106,6 +106,21 @@ impl Expr {
         self.calls_only(&FunctionId::is_repeatable)
     }
 
+    /// Whether it makes a list or matrix of its operands.
+    pub(crate) fn has_lists(&self) -> bool {
+        let any = |operands: &[Expr]| operands.iter().any(Expr::has_lists);
+        match self {
+            Expr::Const(_) | Expr::Reg(_) | Expr::Param(_) => false,
+            Expr::Unary(_, operand) => operand.has_lists(),
+            Expr::Binary(_, operands) | Expr::And(operands) | Expr::Or(operands) => {
+                any(&**operands)
+            }
+            Expr::In { operands, .. } | Expr::If(operands) => any(&**operands),
+            Expr::Call(_, operands) => any(operands),
+            Expr::List(_) | Expr::Matrix(_) => true,
+        }
+    }
+
     /// Whether all functions that are called in it are of one kind.
     pub(crate) fn calls_only(&self, is_one: &impl Fn(FunctionId) -> bool) -> bool {
         let all = |operands: &[Expr]| operands.iter().all(|operand| operand.calls_only(is_one));

@@ -11,7 +11,7 @@ use super::post::post;
 use super::state::NodeId;
 use super::world::World;
 use super::{streams, system};
-use crate::node::Event;
+use crate::node::{Event, Started};
 
 /// The maximal age of the rows of a table.
 const EVERY: Duration = Duration::from_secs(1);
@@ -50,10 +50,12 @@ fn begin<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
         Some(May::Wait) => return go_on(world, events, id, life),
     };
     let is_paced = may.is_some();
-    let begun = alive.node.begin(now.0, wall, observer);
+    let started = alive.node.start(now.0, wall, observer);
     streams::resume(alive, events);
-    if begun {
-        derive(world, events, id, life);
+    match started {
+        Started::Nothing => {}
+        Started::Begun => derive(world, events, id, life),
+        Started::Ended => end_short(world, events, id, life),
     }
     if is_paced {
         go_on(world, events, id, life);
@@ -134,6 +136,18 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     if !crossings.is_empty() {
         world.crossed(events, id, &crossings);
     }
+    world.turned(events, id);
+}
+
+/// Ends a turn that has changed nothing at the node.
+fn end_short<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    // A turn in parts takes one step more.
+    events.charge(1);
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    if alive.streams.is_some() || alive.peers.is_some() {
+        post(world, events, id, life);
+    }
+    compare_after_turn(world, events, id, life);
     world.turned(events, id);
 }
 

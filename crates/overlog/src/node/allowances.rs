@@ -79,6 +79,16 @@ pub(super) struct Allowances {
     pub(super) rows: Allowance,
 }
 
+impl Allowances {
+    /// Whether a turn that was given up has reduced one.
+    #[inline]
+    pub(super) fn are_reduced(&self) -> bool {
+        let Allowances { tuples, cycle_tuples, cycle_rows, computed, rows } = self;
+        let halved = tuples.halved | cycle_tuples.halved | cycle_rows.halved;
+        halved | computed.halved | rows.halved != 0
+    }
+}
+
 impl Default for Allowances {
     fn default() -> Allowances {
         Allowances {

@@ -56,7 +56,7 @@ impl Node {
         if !self.may_go_on()? {
             return Ok(Progress::More);
         }
-        let mut tuples_left = tuples_max;
+        let mut tuples_left = tuples_max.saturating_sub(std::mem::take(&mut self.turn.ahead));
         loop {
             while let Some((derived, columns)) = current.get(self.turn.position) {
                 if tuples_left == 0 {
@@ -72,15 +72,27 @@ impl Node {
             }
             current.clear();
             self.turn.position = 0;
+            tuples_left = tuples_left.saturating_sub(self.turn.untaken.count as usize);
             if self.turn.queue.is_empty() {
+                self.count_untaken();
                 return Ok(Progress::Done);
             }
+            let untaken = std::mem::take(&mut self.turn.untaken).count;
             std::mem::swap(current, &mut self.turn.queue);
             self.turn.taken.generation += 1;
-            let count = current.len() as u64;
+            let count = untaken + current.len() as u64;
             self.turn.taken.tuples += count;
             self.counters.events += count;
         }
+    }
+
+    /// Ends a generation of event tuples that start nothing.
+    #[inline]
+    pub(super) fn count_untaken(&mut self) {
+        let count = std::mem::take(&mut self.turn.untaken).count;
+        self.turn.taken.generation += usize::from(count > 0);
+        self.turn.taken.tuples += count;
+        self.counters.events += count;
     }
 
     /// Whether the turn is within its limits, and the node not interrupted.
@@ -163,6 +175,7 @@ impl Node {
         observer: &mut dyn Observer,
     ) {
         let in_cycle = self.in_cycle();
+        let is_short = matches!(start, Start::Only(_));
         let program = &*self.program;
         let strands = program.dispatch.strands(start, relation);
         let traced = TRACED && program.watching.wants(relation, Stage::AfterJoin);
@@ -193,6 +206,7 @@ impl Node {
                 queue: &mut self.turn.queue,
                 changes: &mut self.turn.changes,
                 sends: &mut self.turn.sends,
+                untaken: is_short.then_some(&mut self.turn.untaken),
                 trigger: traced.then_some((relation, columns)),
                 rule,
                 tuples_left: tuples_left as usize,

@@ -12,6 +12,8 @@ use super::allowances::{TURN_CHANGES_MAX, Taken};
 use super::failing::Failing;
 use super::stages::Stage;
 use super::tuples::{Columns, Derived, Send, TupleOrigin};
+use super::turn::Turn;
+use super::untaken::Untaken;
 use super::watch::Sighting;
 use crate::net::address::is_address;
 
@@ -25,6 +27,8 @@ pub(super) struct Deriving<'n> {
     pub(super) queue: &'n mut TupleBuf<Derived>,
     pub(super) changes: &'n mut TupleBuf<Derived>,
     pub(super) sends: &'n mut TupleBuf<Send>,
+    /// Of a short turn: takes event tuples, all of which start nothing.
+    pub(super) untaken: Option<&'n mut Untaken>,
     /// The trigger, for watches of its joins.
     pub(super) trigger: Option<(RelationId, Seq<'n>)>,
     pub(super) rule: RuleId,
@@ -46,6 +50,25 @@ pub(super) struct Cycle<'n> {
 impl Cycle<'_> {
     fn is_over(&self) -> bool {
         self.taken.cycle_tuples > self.tuples_max || self.taken.cycle_rows > self.rows_max
+    }
+}
+
+impl<'n> Deriving<'n> {
+    /// Of a strand of a short turn that takes one tuple of it at most.
+    pub(super) fn new(failing: Failing<'n>, turn: &'n mut Turn, rule: RuleId) -> Deriving<'n> {
+        Deriving {
+            failing,
+            now_ns: turn.now_ns,
+            queue: &mut turn.queue,
+            changes: &mut turn.changes,
+            sends: &mut turn.sends,
+            untaken: Some(&mut turn.untaken),
+            trigger: None,
+            rule,
+            tuples_left: usize::MAX,
+            looked: 0,
+            cycle: None,
+        }
     }
 }
 
@@ -104,7 +127,12 @@ impl Deriving<'_> {
             self.sight(relation, Stage::Sent, columns);
         }
         match (local, output.action) {
-            (true, Action::Emit) => self.queue.push(derived, columns),
+            (true, Action::Emit) => {
+                let untaken = self.untaken.as_deref_mut();
+                if !untaken.is_some_and(|untaken| untaken.take(&derived)) {
+                    self.queue.push(derived, columns);
+                }
+            }
             (true, Action::Insert | Action::Delete) => self.changes.push(derived, columns),
             (false, action) => {
                 let delete = action == Action::Delete;
@@ -132,7 +160,8 @@ impl Sink for Deriving<'_> {
     }
 
     fn is_full(&self) -> bool {
-        self.queue.len() > self.tuples_left
+        let untaken = self.untaken.as_ref().map_or(0, |untaken| untaken.count as usize);
+        self.queue.len() + untaken > self.tuples_left
             || self.cycle.as_ref().is_some_and(Cycle::is_over)
             || self.changes.len() + self.sends.len() > TURN_CHANGES_MAX
     }

@@ -13,6 +13,8 @@ pub(super) struct Dispatch {
     pub(super) changes: Vec<Vec<u32>>,
     /// By event relation: positions in [`Compiled::stages`].
     pub(super) stages: Vec<Vec<usize>>,
+    /// Every strand.
+    all: Vec<u32>,
     /// Strands with a timer each.
     pub(super) periodics: Vec<u32>,
     /// Tables whose rows can expire.
@@ -30,6 +32,8 @@ pub(super) enum Start {
     Change,
     /// The timer of this number.
     Periodic(usize),
+    /// Only this strand, of a [short turn](super::short).
+    Only(u32),
 }
 
 impl Dispatch {
@@ -40,6 +44,7 @@ impl Dispatch {
             Start::Event => &self.events[relation.index()],
             Start::Change => &self.changes[relation.index()],
             Start::Periodic(timer) => &self.periodics[timer..=timer],
+            Start::Only(strand) => &self.all[strand as usize..=strand as usize],
         }
     }
 
@@ -50,6 +55,7 @@ impl Dispatch {
             events: vec![Vec::new(); relations],
             changes: vec![Vec::new(); relations],
             stages: vec![Vec::new(); relations],
+            all: (0..plan.strands.len() as u32).collect(),
             ..Dispatch::default()
         };
         for (position, strand) in (0..).zip(&plan.strands) {

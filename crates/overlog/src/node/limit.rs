@@ -59,7 +59,7 @@ impl Node {
     #[inline]
     pub(super) fn passed(&self) -> Option<Limit> {
         let (turn, most) = (&self.turn, &self.allowances);
-        if turn.taken.tuples + turn.queue.len() as u64 > most.tuples.get() {
+        if turn.taken.tuples + turn.untaken.count + turn.queue.len() as u64 > most.tuples.get() {
             return Some(Limit::Tuples(most.tuples.get()));
         }
         if turn.taken.cycle_tuples > most.cycle_tuples.get() {
@@ -92,7 +92,8 @@ impl Node {
     /// Reports a turn that is given up because it derives too much.
     pub(super) fn report_turn(&mut self, limit: Limit, observer: &mut dyn Observer) {
         let current = self.turn.current.as_ref().and_then(|all| all.get(self.turn.position));
-        let Some((derived, _)) = current.or_else(|| self.turn.queue.get(0)) else {
+        let current = current.map(|(derived, _)| derived).or(self.turn.untaken.first);
+        let Some(derived) = current.or_else(|| Some(self.turn.queue.get(0)?.0)) else {
             return self.report_given_up(limit, self.turn.at_work.into_iter().collect(), observer);
         };
         let mut rules = cycle_through(&self.program, derived.relation);

@@ -8,8 +8,9 @@
 //!     one event      strands, to            table        views, round       net changes
 //!                    quiescence            changes        by round          and sends
 //! ```
-//! Between any two of these calls the loop may let others run; the node's tables do not change
-//! until `commit`, and nothing outside the turn reads them before `finish`.
+//! [`Node::start`] runs a short turn in one go. Between any two of these calls the loop may let
+//! others run; the node's tables do not change until `commit`, and nothing outside the turn reads
+//! them before `finish`.
 
 mod allowances;
 mod ambient;
@@ -40,11 +41,14 @@ mod records;
 mod replace;
 mod ship;
 mod shipping;
+mod short;
 mod sight;
 mod stages;
 mod staging;
+mod start;
 mod tuples;
 mod turn;
+mod untaken;
 mod watch;
 
 use std::sync::Arc;
@@ -88,6 +92,7 @@ pub use replace::{Replaced, Replacement};
 pub use shipping::HOLD_NS;
 pub use stages::{Stage, Stages};
 pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
+pub use start::Started;
 pub use tuples::{Crossing, CrossingKind, Send};
 pub use watch::{Observer, Sighting};
 

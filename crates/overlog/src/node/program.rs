@@ -12,6 +12,7 @@ use tidemill_wire::SchemaError;
 use super::compilation::Compilation;
 use super::dispatch::Dispatch;
 use super::records::RECORDED_MAX;
+use super::short::ShortTurns;
 use super::watch::Watching;
 use crate::names::Names;
 use crate::net::mail::Post;
@@ -35,6 +36,8 @@ pub struct Program {
     /// By relation: its event tuples are shown beyond strands and stages: to observers, the check
     /// for violations, histories, the world outside the fleet.
     pub(super) shown: Vec<bool>,
+    /// The turns that need no queue.
+    pub(super) short: ShortTurns,
     post: OnceLock<Arc<Post>>,
     pub(super) registry: Arc<Registry>,
     pub(super) compilation: Arc<Compilation>,
@@ -104,6 +107,7 @@ impl Program {
         let ends = watching.violation.into_iter().chain(watching.history);
         ends.for_each(|relation| shown[relation.index()] = true);
         let compilation = Arc::new(Compilation::new(&compiled.plan));
+        let short = ShortTurns::new(&compiled, &dispatch, &shown);
         Program {
             compiled,
             dispatch,
@@ -111,6 +115,7 @@ impl Program {
             observed,
             crossing,
             shown,
+            short,
             post,
             registry,
             compilation,
@@ -139,6 +144,7 @@ impl Program {
         let shipped: Vec<_> = exports.collect();
         self.explained = Some(Arc::new(Names::new(&self.compiled.plan, &shipped)));
         self.watching.see_joins();
+        self.short = ShortTurns::none(&self.compiled);
     }
 
     /// Hands the event tuples of a relation, or the changes of a table, to
@@ -150,6 +156,9 @@ impl Program {
         let is_table = self.compiled.plan.relation(relation).table().is_some();
         if is_table && !self.observed.contains(&relation) {
             self.observed.push(relation);
+        }
+        if self.explained.is_none() {
+            self.short = ShortTurns::new(&self.compiled, &self.dispatch, &self.shown);
         }
     }
 

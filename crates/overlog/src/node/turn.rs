@@ -7,6 +7,7 @@ use tidemill_relation::{TupleBuf, Value};
 use super::allowances::Taken;
 use super::records::{NotedIds, Records};
 use super::tuples::{Crossing, Derived, Send, TupleOrigin};
+use super::untaken::Untaken;
 
 /// The state of the running turn.
 #[derive(Debug, Default)]
@@ -21,6 +22,10 @@ pub(super) struct Turn {
     pub(super) at_work: Option<RuleId>,
     /// Event tuples derived meanwhile.
     pub(super) queue: Box<TupleBuf<Derived>>,
+    /// Event tuples derived meanwhile that start nothing.
+    pub(super) untaken: Untaken,
+    /// Event tuples whose strands ran before [`derive`](super::Node::derive) was called.
+    pub(super) ahead: usize,
     /// Table changes in the order of derivation.
     pub(super) changes: TupleBuf<Derived>,
     /// Tuples for other nodes in the order of derivation.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tidemill_diag::{Sources, has_errors};
 use tidemill_overlog::absent::{Known, KnownTable, Rules, Wanted};
-use tidemill_overlog::node::{Event, Identity, Node, Observer, Program, Sighting};
+use tidemill_overlog::node::{Event, Identity, Node, Observer, Program, Sighting, Started};
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{MemoryFiles, Options as ParseOptions};
 use tidemill_overlog::program::Compiled;
@@ -94,18 +94,30 @@ impl Observer for Log {
     }
 }
 
-/// Runs a program at one node, interpreted and as machine code, which must do the same.
+/// Runs a program at one node, interpreted and as machine code, with turns in parts and with short
+/// turns in one go, which must all do the same.
 fn run(compiled: Compiled) {
     let files = Memory::default().with("a.csv", "1,\"two\",3.5\n\n\"\n");
     let registry = Arc::new(Registry::new(Arc::new(files)));
     let Ok(program) = Program::with_operators(compiled, registry) else { return };
     let mut native = program.clone();
     native.compile().expect("code can be made here");
-    assert_eq!(run_one(program), run_one(native));
+    let expected = run_one(program.clone(), Turns::InParts);
+    assert_eq!(expected, run_one(native.clone(), Turns::InParts));
+    assert_eq!(expected, run_one(program, Turns::InOneGo));
+    assert_eq!(expected, run_one(native, Turns::InOneGo));
+}
+
+/// How turns are driven.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turns {
+    InParts,
+    /// Those that are short.
+    InOneGo,
 }
 
 /// The actions of one node: with its facts, its timers, and a few tuples of each relation.
-fn run_one(program: Program) -> Vec<String> {
+fn run_one(program: Program, turns: Turns) -> Vec<String> {
     let mut log = Log::default();
     let address = "n0:1".to_owned();
     let identity = Identity { landmark: address.clone(), address, index: 0, count: 2 };
@@ -127,7 +139,7 @@ fn run_one(program: Program) -> Vec<String> {
     }
     node.enqueue(Event::Expiry);
     for turn in 0..TURNS_MAX {
-        if !run_turn(&mut node, turn as u64 * 1_000_000_000, &mut log) {
+        if !run_turn(&mut node, turns, turn as u64 * 1_000_000_000, &mut log) {
             break;
         }
     }
@@ -139,9 +151,16 @@ fn run_one(program: Program) -> Vec<String> {
 }
 
 /// One turn; false if nothing waits, or if the turn takes too long for a test.
-fn run_turn(node: &mut Node, now_ns: u64, log: &mut Log) -> bool {
-    if !node.begin(now_ns, now_ns as i64, log) {
-        return false;
+fn run_turn(node: &mut Node, turns: Turns, now_ns: u64, log: &mut Log) -> bool {
+    let started = match turns {
+        Turns::InParts if node.begin(now_ns, now_ns as i64, log) => Started::Begun,
+        Turns::InParts => Started::Nothing,
+        Turns::InOneGo => node.start(now_ns, now_ns as i64, log),
+    };
+    match started {
+        Started::Nothing => return false,
+        Started::Begun => {}
+        Started::Ended => return true,
     }
     if (0..STEPS_MAX).all(|_| node.derive(10, log) == Progress::More) {
         return false;

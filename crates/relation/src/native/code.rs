@@ -7,11 +7,11 @@ use smallvec::SmallVec;
 use tidemill_jit::build::{CallConv, signature, types};
 use tidemill_jit::{Code, Error, Module, Options};
 
-use super::frame::Frame;
+use super::frame::{Base, COMPUTED_HEAD, COMPUTED_NO_RESULT, Frame};
 use super::helpers::Helpers;
 use super::layout;
 use super::slots::Slots;
-use super::strand::fits;
+use super::strand::{computes, fits};
 use super::writer::Writer;
 use crate::database::Database;
 use crate::eval::Scope;
@@ -23,8 +23,19 @@ use crate::table::{RowId, Rows};
 use crate::types::TypeSet;
 use crate::value::Value;
 
-/// The code of one strand, called with a frame.
-type Entry = unsafe extern "C" fn(*mut Frame<'_, '_>);
+/// Code that is called with a frame.
+type Joins = unsafe extern "C" fn(*mut Frame<'_, '_>);
+
+/// Code that is called with the base of a frame, and returns what it has computed.
+type Computes = unsafe extern "C" fn(*mut Base<'_>) -> u32;
+
+/// The code of one strand.
+#[derive(Clone, Copy)]
+enum Entry {
+    Joins(Joins),
+    /// It only computes.
+    Computes(Computes),
+}
 
 /// Strands as machine code. It keeps a copy of them, to which the code refers.
 pub struct Native {
@@ -43,8 +54,13 @@ struct Function {
     walks: usize,
     /// The initial values of slots.
     given: Vec<(usize, *const Expr)>,
-    /// The offset of the columns of its head.
+    /// The offset of the columns of its head, and their number.
     head: usize,
+    width: usize,
+    /// The number of columns of its trigger.
+    binds: usize,
+    /// The code reads registers that it has not bound.
+    reads_unbound: bool,
     listing: Option<String>,
 }
 
@@ -83,24 +99,36 @@ impl Native {
                 written.push(None);
                 continue;
             };
-            let shape = signature(CallConv::SystemV, &[types::I64], &[]);
+            let computes = computes(strand);
+            let result = computes.then_some(types::I32);
+            let shape = signature(CallConv::SystemV, &[types::I64], result.as_slice());
             let id = module.declare(name(number), shape);
             let mut slots = Slots::new(strand);
             module.define(id, |body| {
-                Writer::new(body, strand, helpers, &mut slots, &types).strand();
+                Writer::new(body, strand, helpers, &mut slots, &types, computes).strand();
             })?;
-            written.push((!slots.are_too_many()).then_some((id, slots)));
+            written.push((!slots.are_too_many()).then_some((id, slots, computes)));
         }
         // SAFETY: the code reads and writes the frame it is given, whose slots are as many as it
         // was written for, rows that a look-up has found, and the columns of the trigger, whose
         // number its caller checks; it calls the functions of `frame` as they ask to be called.
         let code = unsafe { module.finish() }?;
-        let functions = written.into_iter().map(|written| {
-            let (id, Slots { head, count, walks, given, .. }) = written?;
+        let functions = written.into_iter().zip(&strands).map(|(written, strand)| {
+            let (id, Slots { head, count, walks, given, reads_unbound, .. }, computes) = written?;
             // SAFETY: the function was declared with this signature, and `code` stays beside it.
-            let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.address(id)) };
+            let entry = unsafe { entry(code.address(id), computes) };
             let listing = listed.then(|| code.listing(id)).flatten();
-            Some(Function { entry, slots: count, walks, given, head, listing })
+            Some(Function {
+                entry,
+                slots: count,
+                walks,
+                given,
+                head,
+                width: strand.output.columns.len(),
+                binds: strand.trigger.columns.len(),
+                reads_unbound,
+                listing,
+            })
         });
         let functions = functions.collect();
         Ok(Native { strands, functions, code })
@@ -110,6 +138,13 @@ impl Native {
     #[inline]
     pub fn has(&self, strand: usize) -> bool {
         self.functions.get(strand).is_some_and(Option::is_some)
+    }
+
+    /// The function of a strand, if it has one for a trigger like this.
+    #[inline(always)]
+    fn function<'a>(&'a self, strand: usize, trigger: Seq<'_>) -> Option<&'a Function> {
+        let function = self.functions[strand].as_ref()?;
+        (trigger.len() == function.binds).then_some(function)
     }
 
     /// The machine code of a strand as text, if listings were requested and it has code.
@@ -130,21 +165,135 @@ impl Native {
 /// after it was written in parts stalls until the stores have reached the cache (failed store
 /// forwarding).
 #[inline]
-pub fn run<'a>(
+pub fn run<'a, S: Sink>(
     native: &'a Native,
     number: usize,
     trigger: Seq<'a>,
     database: &'a Database,
     scope: Scope<'a>,
-    sink: &mut dyn Sink,
+    sink: &mut S,
 ) {
     let strand = &native.strands[number];
     let reading = Reading::present(database);
-    match &native.functions[number] {
-        Some(function) if trigger.len() == strand.trigger.columns.len() => {
-            Call { function, strand, trigger, reading: &reading, scope, sink }.enter();
+    match native.function(number, trigger) {
+        Some(function @ Function { entry: Entry::Joins(entry), .. }) => {
+            Call { function, strand, trigger, reading: &reading, scope, sink }.enter(*entry);
         }
-        _ => strand::run(strand, trigger, reading, scope, sink),
+        Some(function @ Function { entry: Entry::Computes(entry), .. }) => {
+            let derive = |columns: &[Value<'a>]| sink.derive(&strand.output, columns, 1);
+            if compute_with(function, *entry, trigger, scope, derive) {
+                sink.looked(0);
+            } else {
+                strand::run(strand, trigger, reading, scope, sink);
+            }
+        }
+        None => strand::run(strand, trigger, reading, scope, sink),
+    }
+}
+
+/// Runs a strand of `native` that only computes; `derive` gets the columns of the tuple that it
+/// derives, if it does. False if the code has no result: then [`run`] has.
+#[inline(always)]
+pub fn compute<'a>(
+    native: &'a Native,
+    number: usize,
+    trigger: Seq<'a>,
+    scope: Scope<'a>,
+    derive: impl FnOnce(&[Value<'a>]),
+) -> bool {
+    match native.function(number, trigger) {
+        Some(function @ Function { entry: Entry::Computes(entry), .. }) => {
+            compute_with(function, *entry, trigger, scope, derive)
+        }
+        _ => false,
+    }
+}
+
+#[inline(always)]
+fn compute_with<'a>(
+    function: &'a Function,
+    entry: Computes,
+    trigger: Seq<'a>,
+    scope: Scope<'a>,
+    derive: impl FnOnce(&[Value<'a>]),
+) -> bool {
+    let mut few = [const { MaybeUninit::<Value<'a>>::uninit() }; SLOTS];
+    match few.get_mut(..function.slots) {
+        Some(slots) => compute_in(slots, function, entry, trigger, scope, derive),
+        None => compute_large(function, entry, trigger, scope, derive),
+    }
+}
+
+/// With more slots than usual.
+#[inline(never)]
+fn compute_large<'a>(
+    function: &'a Function,
+    entry: Computes,
+    trigger: Seq<'a>,
+    scope: Scope<'a>,
+    derive: impl FnOnce(&[Value<'a>]),
+) -> bool {
+    let mut slots = Vec::new();
+    slots.resize_with(function.slots, MaybeUninit::uninit);
+    compute_in(&mut slots, function, entry, trigger, scope, derive)
+}
+
+#[inline(always)]
+fn compute_in<'a>(
+    slots: &mut [MaybeUninit<Value<'a>>],
+    function: &'a Function,
+    entry: Computes,
+    trigger: Seq<'a>,
+    scope: Scope<'a>,
+    derive: impl FnOnce(&[Value<'a>]),
+) -> bool {
+    assert!(function.slots <= slots.len());
+    assert!(function.head + function.width <= slots.len());
+    if function.reads_unbound {
+        // Registers are the first slots, and the columns of the head come later.
+        slots[..function.head].iter_mut().for_each(put_null);
+    }
+    put_given(function, slots, scope);
+    let bytes = trigger.parts().bytes.as_ptr_range();
+    let first = slots.as_mut_ptr().cast();
+    let mut base = Base { slots: first, trigger: bytes.start, trigger_end: bytes.end, scope };
+    // SAFETY: the frame has the slots that the code uses, given values are initialised, and
+    // registers if it reads some before it has bound them; the trigger has as many columns as the
+    // strand binds.
+    let computed = unsafe { entry(&raw mut base) };
+    if computed == COMPUTED_HEAD {
+        // SAFETY: the code has written the columns of the head, which are values, to these slots.
+        derive(unsafe { std::slice::from_raw_parts(first.add(function.head), function.width) });
+    }
+    computed != COMPUTED_NO_RESULT
+}
+
+fn put_null(slot: &mut MaybeUninit<Value<'_>>) {
+    // SAFETY: the first byte is the tag, and all there is of null.
+    unsafe { slot.as_mut_ptr().cast::<u8>().write(layout::NULL) };
+}
+
+/// Puts constants and parameters into their slots.
+#[inline(always)]
+fn put_given<'a>(function: &'a Function, slots: &mut [MaybeUninit<Value<'a>>], scope: Scope<'a>) {
+    for &(slot, expr) in &function.given {
+        // SAFETY: the expression belongs to the strands beside the function, borrowed for `'a`.
+        let expr: &'a Expr = unsafe { &*expr };
+        // Constants and parameters always have a value.
+        slots[slot].write(evaluate(expr, &[], scope).unwrap_or(Value::Null));
+    }
+}
+
+/// # Safety
+/// At the address is a function of the signature that code which `computes` has, or that of other
+/// code.
+unsafe fn entry(address: *const u8, computes: bool) -> Entry {
+    if computes {
+        // SAFETY: the caller's promise.
+        Entry::Computes(unsafe { std::mem::transmute::<*const u8, Computes>(address) })
+    } else {
+        // SAFETY: the caller's promise.
+        Entry::Joins(unsafe { std::mem::transmute::<*const u8, Joins>(address) })
     }
 }
 
@@ -163,56 +312,56 @@ struct Call<'a, 'r> {
 
 impl<'a, 'r> Call<'a, 'r> {
     #[inline]
-    fn enter(self) {
+    fn enter(self, entry: Joins) {
         let mut few = [const { MaybeUninit::<Value<'a>>::uninit() }; SLOTS];
         match few.get_mut(..self.function.slots) {
-            Some(slots) if self.function.walks == 0 => self.enter_with(slots, &mut []),
-            _ => self.enter_large(),
+            Some(slots) if self.function.walks == 0 => self.enter_with(entry, slots, &mut []),
+            _ => self.enter_large(entry),
         }
     }
 
     /// With more slots than usual, or look-ups that may find several rows.
     #[inline(never)]
-    fn enter_large(self) {
+    fn enter_large(self, entry: Joins) {
         let mut slots: SmallVec<[MaybeUninit<Value<'a>>; SLOTS]> = SmallVec::new();
         slots.resize_with(self.function.slots, MaybeUninit::uninit);
         let mut walks: SmallVec<[Option<Rows<'a>>; 2]> = SmallVec::new();
         walks.resize_with(self.function.walks, || None);
-        self.enter_with(&mut slots, &mut walks);
+        self.enter_with(entry, &mut slots, &mut walks);
     }
 
     /// Runs with this memory for slots and walks.
     #[inline(always)]
-    fn enter_with(self, slots: &mut [MaybeUninit<Value<'a>>], walks: &mut [Option<Rows<'a>>]) {
+    fn enter_with(
+        self,
+        entry: Joins,
+        slots: &mut [MaybeUninit<Value<'a>>],
+        walks: &mut [Option<Rows<'a>>],
+    ) {
         let Call { function, strand, trigger, reading, scope, sink } = self;
         assert!(slots.len() >= function.slots && walks.len() >= function.walks);
-        for register in &mut slots[..strand.regs as usize] {
-            // SAFETY: the first byte is the tag, and all there is of null.
-            unsafe { register.as_mut_ptr().cast::<u8>().write(layout::NULL) };
-        }
-        for &(slot, expr) in &function.given {
-            // SAFETY: the expression belongs to the strands beside the function, borrowed for `'a`.
-            let expr = unsafe { &*expr };
-            // Constants and parameters always have a value.
-            slots[slot].write(evaluate(expr, &[], scope).unwrap_or(Value::Null));
-        }
+        slots[..strand.regs as usize].iter_mut().for_each(put_null);
+        put_given(function, slots, scope);
         let mut columns = Columns::new();
         let bytes = trigger.parts().bytes.as_ptr_range();
         let mut frame = Frame {
-            slots: slots.as_mut_ptr().cast(),
-            trigger: bytes.start,
+            base: Base {
+                slots: slots.as_mut_ptr().cast(),
+                trigger: bytes.start,
+                trigger_end: bytes.end,
+                scope,
+            },
             words: std::ptr::null(),
             shapes: std::ptr::null(),
             row: RowId(0),
             over: 0,
-            trigger_end: bytes.end,
             walks,
             head: function.head,
             run: Run::new(strand, (&mut [], &mut columns), reading, scope, sink),
         };
         // SAFETY: the frame has the slots that the code uses, registers and given values are
         // initialised, and the trigger has as many columns as the strand binds.
-        unsafe { (function.entry)(&raw mut frame) };
+        unsafe { entry(&raw mut frame) };
         frame.run.end();
     }
 }

@@ -28,7 +28,10 @@ impl Writer<'_, '_> {
     /// again and reports the failure; so the expression must be [repeatable](Expr::is_repeatable).
     pub(super) fn value(&mut self, expr: &Expr) -> Operand {
         match expr {
-            Expr::Reg(reg) => self.register(*reg).unwrap_or(Operand::Slot(reg.0 as usize)),
+            Expr::Reg(reg) => self.register(*reg).unwrap_or_else(|| {
+                self.slots.reads_unbound = true;
+                Operand::Slot(reg.0 as usize)
+            }),
             Expr::Const(constant) => match constant.get() {
                 Value::Int(value) => Operand::Int(self.body.ins().iconst(types::I64, value)),
                 Value::Bool(value) => {

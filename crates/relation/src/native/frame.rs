@@ -14,14 +14,32 @@ use crate::strand::Run;
 use crate::table::{RowId, Rows, Shape, Table, Visible};
 use crate::value::Value;
 
-/// The frame of a running strand. The code reads and writes the first fields, at their
-/// [offsets](super::layout).
+/// The part of a frame that all code has, and the whole frame of a strand that only computes. The
+/// code reads the first fields, at their [offsets](super::layout).
 #[repr(C)]
-pub(super) struct Frame<'a, 'r> {
+pub(super) struct Base<'a> {
     /// Values: registers, then constants, temporaries, a key, the columns of the head.
     pub(super) slots: *mut Value<'a>,
     /// The encoded columns of the trigger.
     pub(super) trigger: *const u8,
+    /// The end of the trigger.
+    pub(super) trigger_end: *const u8,
+    /// What expressions read.
+    pub(super) scope: Scope<'a>,
+}
+
+/// The result of a strand that only computes: it derives nothing.
+pub(super) const COMPUTED_NOTHING: u32 = 0;
+/// It derives a tuple, whose columns are those of the head.
+pub(super) const COMPUTED_HEAD: u32 = 1;
+/// The interpreter has to run it.
+pub(super) const COMPUTED_NO_RESULT: u32 = 2;
+
+/// The frame of a running strand that joins. The code reads and writes the first fields, at their
+/// [offsets](super::layout).
+#[repr(C)]
+pub(super) struct Frame<'a, 'r> {
+    pub(super) base: Base<'a>,
     /// The words of the row that a look-up has found last.
     pub(super) words: *const u32,
     /// The layout of integers in its table.
@@ -30,8 +48,6 @@ pub(super) struct Frame<'a, 'r> {
     pub(super) row: RowId,
     /// 1 once the run must end.
     pub(super) over: u32,
-    /// The end of the trigger.
-    pub(super) trigger_end: *const u8,
     /// The rows of each running look-up that may find several.
     pub(super) walks: &'r mut [Option<Rows<'a>>],
     /// The interpreter. Its registers are the first slots: see [`Frame::run`].
@@ -49,7 +65,7 @@ impl<'a, 'r> Frame<'a, 'r> {
         let count = self.run.strand.regs as usize;
         // SAFETY: the first slots are the registers, which were initialised and hold values ever
         // since; between two calls the code alone uses them.
-        self.run.regs = unsafe { std::slice::from_raw_parts_mut(self.slots, count) };
+        self.run.regs = unsafe { std::slice::from_raw_parts_mut(self.base.slots, count) };
         &mut self.run
     }
 
@@ -81,7 +97,7 @@ impl<'a, 'r> Frame<'a, 'r> {
     fn head(&self, count: usize) -> &'r [Value<'a>] {
         // SAFETY: the code writes them before it calls the function that reads them, and writes no
         // others until that returns.
-        unsafe { std::slice::from_raw_parts(self.slots.add(self.head), count) }
+        unsafe { std::slice::from_raw_parts(self.base.slots.add(self.head), count) }
     }
 
     /// Advances to the next row of a look-up, if there is one and the run continues.
@@ -129,8 +145,8 @@ pub(super) extern "C" fn interpret_all(frame: *mut Frame<'_, '_>) {
     // SAFETY: from the start to the end of the trigger there are its columns, which the caller of
     // the code has borrowed.
     let mut bytes = unsafe {
-        let length = frame.trigger_end.offset_from_unsigned(frame.trigger);
-        std::slice::from_raw_parts(frame.trigger, length)
+        let length = frame.base.trigger_end.offset_from_unsigned(frame.base.trigger);
+        std::slice::from_raw_parts(frame.base.trigger, length)
     };
     frame.run().start(|to| {
         let is_there = !bytes.is_empty();
@@ -189,7 +205,7 @@ fn put<E>(value: Result<Value<'_>, E>, out: *mut Value<'_>) -> u32 {
 
 /// Calls a function of the language with values that lie one after the other; 0 if it gives none.
 pub(super) extern "C" fn function<'a>(
-    frame: *mut Frame<'a, '_>,
+    base: *const Base<'a>,
     number: u32,
     first: *const Value<'a>,
     count: u32,
@@ -197,13 +213,13 @@ pub(super) extern "C" fn function<'a>(
 ) -> u32 {
     // SAFETY: the code passes its frame, and the first of `count` slots of it that hold values.
     let (scope, arguments) =
-        unsafe { (scope_of(frame), std::slice::from_raw_parts(first, count as usize)) };
+        unsafe { (scope_of(base), std::slice::from_raw_parts(first, count as usize)) };
     put(FunctionId::from_number(number).call(arguments, scope), out)
 }
 
 /// Applies an operator to two values; 0 if it cannot.
 pub(super) extern "C" fn binary<'a>(
-    frame: *mut Frame<'a, '_>,
+    base: *const Base<'a>,
     operator: u32,
     left: *const Value<'a>,
     right: *const Value<'a>,
@@ -211,28 +227,28 @@ pub(super) extern "C" fn binary<'a>(
 ) -> u32 {
     let operator = Binary::ALL[operator as usize];
     // SAFETY: the code passes its frame and slots of it that hold values.
-    let (scope, left, right) = unsafe { (scope_of(frame), at(left), at(right)) };
+    let (scope, left, right) = unsafe { (scope_of(base), at(left), at(right)) };
     put(operator.apply_to(left, right, scope), out)
 }
 
 /// Applies an operator to a value; 0 if it cannot.
 pub(super) extern "C" fn unary<'a>(
-    frame: *mut Frame<'a, '_>,
+    base: *const Base<'a>,
     operator: u32,
     value: *const Value<'a>,
     out: *mut Value<'a>,
 ) -> u32 {
     let operator = Unary::ALL[operator as usize];
     // SAFETY: the code passes its frame and a slot of it that holds a value.
-    let (scope, value) = unsafe { (scope_of(frame), at(value)) };
+    let (scope, value) = unsafe { (scope_of(base), at(value)) };
     put(operator.apply(*value, scope), out)
 }
 
 /// # Safety
-/// As [`of`].
-unsafe fn scope_of<'a>(frame: *mut Frame<'a, '_>) -> Scope<'a> {
+/// `base` begins the frame that the running code was entered with.
+unsafe fn scope_of<'a>(base: *const Base<'a>) -> Scope<'a> {
     // SAFETY: the caller's promise.
-    unsafe { of(frame) }.run.scope
+    unsafe { (*base).scope }
 }
 
 /// Whether a value lies in a ring interval, whose ends belong to it as the bits of `closed` say:
@@ -264,14 +280,14 @@ pub(super) extern "C" fn equal(left: *const Value<'_>, right: *const Value<'_>) 
 
 /// Reads a column of the trigger; the address of what follows.
 pub(super) extern "C" fn read<'a>(
-    frame: *mut Frame<'a, '_>,
+    base: *const Base<'a>,
     from: *const u8,
     out: *mut Value<'a>,
 ) -> *const u8 {
     // SAFETY: the code passes its frame, and an address between the start and the end of its
     // trigger, which is borrowed for `'a`.
     let mut bytes: &'a [u8] = unsafe {
-        let length = of(frame).trigger_end.offset_from_unsigned(from);
+        let length = (*base).trigger_end.offset_from_unsigned(from);
         std::slice::from_raw_parts(from, length)
     };
     let value = read_value(&mut bytes);

@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use super::frame::Frame;
+use super::frame::{Base, Frame};
 use crate::table::Shape;
 use crate::value::{Type, Value};
 
@@ -26,9 +26,9 @@ pub(super) const SHAPE: i32 = size_of::<Shape>() as i32;
 pub(super) const SHAPE_FORM: i32 = offset_of!(Shape, form) as i32;
 pub(super) const SHAPE_OFFSET: i32 = offset_of!(Shape, offset) as i32;
 
-pub(super) const FRAME_SLOTS: i32 = offset_of!(Frame<'_, '_>, slots) as i32;
+pub(super) const FRAME_SLOTS: i32 = offset_of!(Base<'_>, slots) as i32;
 pub(super) const FRAME_OVER: i32 = offset_of!(Frame<'_, '_>, over) as i32;
-pub(super) const FRAME_TRIGGER: i32 = offset_of!(Frame<'_, '_>, trigger) as i32;
+pub(super) const FRAME_TRIGGER: i32 = offset_of!(Base<'_>, trigger) as i32;
 pub(super) const FRAME_WORDS: i32 = offset_of!(Frame<'_, '_>, words) as i32;
 pub(super) const FRAME_SHAPES: i32 = offset_of!(Frame<'_, '_>, shapes) as i32;
 

@@ -20,6 +20,8 @@ pub(super) struct Slots {
     pub(super) walks: usize,
     /// The initial values of slots: constants of the strand that are no integers, and parameters.
     pub(super) given: Vec<(usize, *const Expr)>,
+    /// The code reads registers that it has not bound.
+    pub(super) reads_unbound: bool,
 }
 
 /// A strand that needs more is left to the interpreter.
@@ -30,7 +32,8 @@ impl Slots {
         let width = |step: &Step| lookup_of(step).map_or(0, |lookup| lookup.key.len());
         let key = strand.regs as usize;
         let head = key + strand.steps.iter().map(width).max().unwrap_or(0);
-        Slots { key, head, count: head + strand.output.columns.len(), walks: 0, given: Vec::new() }
+        let count = head + strand.output.columns.len();
+        Slots { key, head, count, walks: 0, given: Vec::new(), reads_unbound: false }
     }
 
     /// Allocates a slot.

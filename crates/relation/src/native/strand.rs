@@ -2,7 +2,7 @@
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Ir, types};
 
-use super::frame::NO_ROW;
+use super::frame::{COMPUTED_HEAD, COMPUTED_NOTHING, NO_ROW};
 use super::layout::{
     FRAME_OVER, FRAME_SHAPES, FRAME_TRIGGER, FRAME_WORDS, SHAPE, SHAPE_FORM, SHAPE_OFFSET, tag,
 };
@@ -41,7 +41,7 @@ impl Writer<'_, '_> {
         }
         self.write_exits();
         self.body.switch_to_block(end);
-        self.body.ins().return_(&[]);
+        self.end(COMPUTED_NOTHING);
     }
 
     fn begin_group(&mut self, end: Block) {
@@ -144,7 +144,11 @@ impl Writer<'_, '_> {
     fn steps(&mut self, at: usize, all: usize) {
         if at == all {
             self.head();
-            self.body.ins().jump(self.done, &[]);
+            if self.computes {
+                self.end(COMPUTED_HEAD);
+            } else {
+                self.body.ins().jump(self.done, &[]);
+            }
             return;
         }
         self.set_exit(ExitKind::Rest(at));
@@ -378,10 +382,10 @@ impl Writer<'_, '_> {
         }
         if gathers {
             let count = self.number(count);
-            self.call(self.helpers.gather, &[count])
-        } else {
-            self.call(self.helpers.derive, &[])
-        };
+            self.call(self.helpers.gather, &[count]);
+        } else if !self.computes {
+            self.call(self.helpers.derive, &[]);
+        }
     }
 
     fn store_text(&mut self, slot: usize, bytes: Ir, length: Ir) {
@@ -396,6 +400,23 @@ fn is_plain(lookup: &Lookup) -> bool {
         Bind::Equal(expr) => expr.is_given(),
         Bind::Ignore | Bind::Reg(_) => true,
     })
+}
+
+/// Whether a strand that [fits] only computes: its one trigger leads to one tuple or none, and
+/// nothing in it is left to the interpreter but the whole.
+pub(super) fn computes(strand: &crate::plan::Strand) -> bool {
+    let column = |column: &HeadColumn| match column {
+        HeadColumn::Value(expr) => !expr.has_lists(),
+        HeadColumn::Aggregate { .. } => false,
+    };
+    let step = |step: &Step| match step {
+        Step::Let(_, expr) | Step::Filter(expr) => expr.is_repeatable() && !expr.has_lists(),
+        Step::Join(_) | Step::Exists(_) | Step::Absent(_) | Step::Match(..) => false,
+    };
+    let bind = |bind: &Bind| !matches!(bind, Bind::Equal(expr) if expr.has_lists());
+    strand.trigger.columns.iter().all(bind)
+        && strand.steps.iter().all(step)
+        && strand.output.columns.iter().all(column)
 }
 
 /// The registers that a step binds which the interpreter does.

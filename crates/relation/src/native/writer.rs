@@ -3,6 +3,7 @@
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Ir, types};
 use tidemill_jit::{Body, FuncId};
 
+use super::frame::COMPUTED_NO_RESULT;
 use super::helpers::Helpers;
 use super::layout::{FRAME_SLOTS, PAYLOAD, TRUTH, VALUE, tag};
 use super::slots::Slots;
@@ -30,6 +31,9 @@ pub(super) struct Writer<'w, 'm> {
     pub(super) slots: &'w mut Slots,
     /// The types that each register has held.
     pub(super) types: &'w [TypeSet],
+    /// The strand only computes: its code returns what it has computed, and leaves everything to
+    /// the interpreter if it cannot.
+    pub(super) computes: bool,
     frame: Ir,
     /// The address of the first slot.
     base: Ir,
@@ -75,6 +79,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         helpers: Helpers,
         slots: &'w mut Slots,
         types: &'w [TypeSet],
+        computes: bool,
     ) -> Writer<'w, 'm> {
         let frame = body.begin()[0];
         let base = body.load(types::I64, frame, FRAME_SLOTS);
@@ -88,6 +93,7 @@ impl<'w, 'm> Writer<'w, 'm> {
             helpers,
             slots,
             types,
+            computes,
             frame,
             base,
             done,
@@ -222,6 +228,10 @@ impl<'w, 'm> Writer<'w, 'm> {
     pub(super) fn write_exits(&mut self) {
         for SideExit { block, kind, done, bound } in std::mem::take(&mut self.exits) {
             self.body.switch_to_block(block);
+            if self.computes {
+                self.end(COMPUTED_NO_RESULT);
+                continue;
+            }
             self.bound = bound;
             self.store_registers();
             let helpers = self.helpers;
@@ -235,6 +245,12 @@ impl<'w, 'm> Writer<'w, 'm> {
             self.call(what, step.as_slice());
             self.body.ins().jump(done, &[]);
         }
+    }
+
+    /// Returns; the code of a strand that only computes returns this.
+    pub(super) fn end(&mut self, computed: u32) {
+        let result = self.computes.then(|| self.number(computed as usize));
+        self.body.ins().return_(result.as_slice());
     }
 
     /// Leaves it to the interpreter unless a function has succeeded.

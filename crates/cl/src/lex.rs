@@ -255,8 +255,16 @@ impl Lexer<'_> {
         let message = format!("`{shown}` means nothing here");
         let span = self.cursor.span_since(self.file, start);
         let error = Diagnostic::error("stray-character", span, message);
+        let (help, meant) = match found {
+            "&" | "&&" => ("write `AND`", Some(TokenKind::And)),
+            "%" => ("write `MOD`", Some(TokenKind::Mod)),
+            _ => ("", None),
+        };
+        if let Some(kind) = meant {
+            self.push(kind, start);
+            return self.report(error.help(help));
+        }
         self.report(match found {
-            "&" | "&&" => error.help("write `AND`"),
             "'" => error.help("texts and characters stand between `\"`"),
             _ => error,
         });

@@ -8,8 +8,9 @@ use crate::ast::{self, TypeKind};
 use crate::check::checker::Checker;
 use crate::check::names::{Found, Name, similar};
 use crate::check::types::{Any, Limits, Type, Typed, simple, to_real};
-use crate::ir::Constant;
+use crate::ir::{Binary, Constant};
 use crate::parse::relatives::type_meant;
+use crate::tree::ExpressionKind;
 
 impl<'a> Checker<'a> {
     /// The type as the source names it, with an article.
@@ -115,10 +116,14 @@ impl<'a> Checker<'a> {
     /// The value as one of type `want`, or an error; `what` describes its use.
     pub(super) fn fitted(&mut self, value: Typed, want: &Type, what: &str) -> Option<Typed> {
         let (ty, span) = (value.ty.clone(), value.expr.span);
+        let divides = matches!(value.expr.kind, ExpressionKind::Binary(Binary::Divide, ..));
         let fitted = self.fit(value, want);
         if fitted.is_none() {
             let message = format!("{what} is {}, not {}", self.an(want), self.an(&ty));
-            let help = self.conversion_help(&ty, want);
+            let help = match want {
+                Type::Integer if divides => "`/` divides REAL: DIV divides INTEGER".into(),
+                _ => self.conversion_help(&ty, want),
+            };
             return self.fail("type", span, message, &help);
         }
         fitted

@@ -12,6 +12,7 @@ use crate::check::checker::Checker;
 use crate::check::names::{Found, Name, Scope, ScopeId, similar};
 use crate::check::types;
 use crate::ir::InterfaceId;
+use crate::parse::relatives::name_meant;
 use crate::system::System;
 
 impl<'a> Checker<'a> {
@@ -120,7 +121,10 @@ impl<'a> Checker<'a> {
             }
             Found::Nothing => {
                 let message = format!("there is no {what} `{text}`");
-                let help = similar(text, self.visible().into_iter());
+                let help = match name_meant(text) {
+                    Some(help) => help.into(),
+                    None => similar(text, self.visible().into_iter()),
+                };
                 self.fail("unknown-name", span, message, &help)
             }
         }

@@ -44,6 +44,8 @@ pub(super) struct Builder<'c, 'a> {
     pub(super) span: Span,
     /// Whether the monitor is held by a sequence around.
     pub(super) locked: bool,
+    /// Whether a call may change variables before the texts are used that are evaluated now.
+    pub(super) calls_before_use: bool,
 }
 
 impl<'c, 'a> Builder<'c, 'a> {
@@ -69,6 +71,7 @@ impl<'c, 'a> Builder<'c, 'a> {
             ended: false,
             span,
             locked: false,
+            calls_before_use: false,
         }
     }
 
@@ -86,6 +89,23 @@ impl<'c, 'a> Builder<'c, 'a> {
         self.function.blocks =
             self.blocks.into_iter().map(|block| block.unwrap_or_else(missing)).collect();
         self.context.program.functions[self.id] = self.function;
+    }
+
+    /// Evaluates what is used after something else, which may call procedures.
+    pub(super) fn before_calls<T>(&mut self, calls: bool, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.texts_used(self.calls_before_use || calls, work)
+    }
+
+    /// Evaluates what is used at once.
+    pub(super) fn now<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.texts_used(false, work)
+    }
+
+    fn texts_used<T>(&mut self, after_calls: bool, work: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.calls_before_use, after_calls);
+        let result = work(self);
+        self.calls_before_use = outer;
+        result
     }
 
     pub(super) fn register(&mut self, ty: Type) -> Register {

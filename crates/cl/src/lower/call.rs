@@ -2,16 +2,11 @@
 
 use crate::ir::{Access, Argument, Instruction, Payload, Place, Register, Storage, Type};
 use crate::lower::builder::{Builder, Home};
+use crate::lower::lent::Lent;
 use crate::lower::place::Prepared;
 use crate::lower::routines::Owned;
+use crate::lower::walk;
 use crate::tree::{ByReference, Call, Expression, ExpressionKind, LocalId, Procedure, Routine};
-
-/// An element that is in a temporary for the time of the call.
-struct Lent {
-    element: Prepared,
-    temporary: Place,
-    ty: Type,
-}
 
 impl Builder<'_, '_> {
     /// Calls; a scalar result goes to the register, an owned one to the local.
@@ -23,10 +18,15 @@ impl Builder<'_, '_> {
             .arguments
             .iter()
             .zip(&procedure.parameters)
-            .map(|(argument, (local, by))| match by {
+            .enumerate()
+            .map(|(number, (argument, (local, by)))| match by {
                 ByReference::No => {
                     let ty = storage_of(procedure, *local);
-                    Argument::Value(self.payload(argument, ty))
+                    let calls = walk::any_calls(&call.arguments[number + 1..]);
+                    let value = self.now(|builder| {
+                        builder.before_calls(calls, |builder| builder.payload(argument, ty))
+                    });
+                    Argument::Value(value)
                 }
                 ByReference::Yes => Argument::Reference(self.reference(argument, &mut lent)),
             })
@@ -42,10 +42,9 @@ impl Builder<'_, '_> {
             _ => None,
         };
         let result = result.or(unused.map(Payload::Move));
+        self.borrow_all(&mut lent);
         self.emit(Instruction::Call { result, function, arguments });
-        for it in lent {
-            self.give_back(&it);
-        }
+        self.give_back_all(&lent);
         if let (Some(place), Some(Type::Component)) = (unused, procedure.result) {
             self.emit(Instruction::Delete { place });
         }
@@ -89,16 +88,15 @@ impl Builder<'_, '_> {
         let ExpressionKind::Place(place) = &argument.kind else {
             unreachable!("{argument:?} has no place");
         };
-        match self.prepare(place) {
+        // The value goes back after the call, to the element that it came from.
+        match self.before_calls(true, |builder| builder.prepare(place)) {
             Prepared::Place(Place::At(register)) => register,
             Prepared::Place(place) => self.address_of(place),
             element => {
-                let ty = argument.ty;
-                let temporary = self.temporary(ty);
-                let it = Lent { element, temporary, ty };
-                self.borrow(&it);
+                let it = self.lent(element, argument.ty);
+                let address = it.address;
                 lent.push(it);
-                self.address_of(temporary)
+                address
             }
         }
     }
@@ -107,75 +105,6 @@ impl Builder<'_, '_> {
         let to = self.register(Type::Address);
         self.emit(Instruction::AddressOf { to, place });
         to
-    }
-
-    /// The element's value goes to the temporary.
-    fn borrow(&mut self, it: &Lent) {
-        let to = it.temporary;
-        match it.ty {
-            Type::Text => {
-                let from = self.address(&it.element, Access::Make);
-                self.emit(Instruction::TextMove { to, from });
-            }
-            Type::Component => {
-                let place = self.address(&it.element, Access::Make);
-                let (held, holds) = (self.register(Type::Boolean), self.block());
-                let after = self.block();
-                self.emit(Instruction::Exists { to: held, place });
-                self.end(crate::ir::Terminator::Branch {
-                    condition: held,
-                    then: holds,
-                    otherwise: after,
-                });
-                self.begin(holds);
-                let from = self.address(&it.element, Access::Make);
-                self.emit(Instruction::Move { to, from });
-                self.jump(after);
-                self.begin(after);
-            }
-            ty => {
-                let value = match &it.element {
-                    place @ Prepared::Element(..) => {
-                        let from = self.address(place, Access::Make);
-                        let to = self.register(ty);
-                        self.emit(Instruction::Load { to, from });
-                        to
-                    }
-                    place => self.load(place, ty),
-                };
-                self.emit(Instruction::Store { to, from: value });
-            }
-        }
-    }
-
-    /// The temporary's value goes back.
-    fn give_back(&mut self, it: &Lent) {
-        let from = it.temporary;
-        match it.ty {
-            Type::Text => {
-                let to = self.address(&it.element, Access::Make);
-                self.emit(Instruction::TextMove { to, from });
-            }
-            Type::Component => {
-                let held = self.register(Type::Boolean);
-                let (holds, after) = (self.block(), self.block());
-                self.emit(Instruction::Exists { to: held, place: from });
-                self.end(crate::ir::Terminator::Branch {
-                    condition: held,
-                    then: holds,
-                    otherwise: after,
-                });
-                self.begin(holds);
-                self.move_component(from, &it.element);
-                self.jump(after);
-                self.begin(after);
-            }
-            ty => {
-                let value = self.register(ty);
-                self.emit(Instruction::Load { to: value, from });
-                self.store(&it.element, value);
-            }
-        }
     }
 
     /// Deletes what is at `to`, then moves there.

@@ -5,19 +5,20 @@ use crate::ir::{
     Unary, Written,
 };
 use crate::lower::builder::Builder;
-use crate::lower::place::Prepared;
+use crate::lower::place::{Prepared, PreparedParty};
+use crate::lower::walk;
 use crate::tree::{self, Expression, ExpressionKind, Lock};
 
 impl Builder<'_, '_> {
     /// Evaluates a scalar.
     pub(super) fn value(&mut self, expression: &Expression) -> Register {
-        self.at(expression.span, |builder| builder.scalar(expression, None))
+        self.at(expression.span, |builder| builder.now(|builder| builder.scalar(expression, None)))
     }
 
     /// Evaluates a scalar into the register.
     pub(super) fn value_into(&mut self, expression: &Expression, to: Register) {
         self.at(expression.span, |builder| {
-            let from = builder.scalar(expression, Some(to));
+            let from = builder.now(|builder| builder.scalar(expression, Some(to)));
             if from != to {
                 builder.emit(Instruction::Copy { to, from });
             }
@@ -92,15 +93,16 @@ impl Builder<'_, '_> {
                 Box::new(move |to| Instruction::Random { to, low, high })
             }
             Kind::TextNumber(a) => {
-                let from = self.text(a);
+                let from = self.text_now(a);
                 Box::new(move |to| Instruction::TextNumber { to, from })
             }
             Kind::TextLength(a) => {
-                let from = self.text(a);
+                let from = self.text_now(a);
                 Box::new(move |to| Instruction::TextLength { to, from })
             }
             Kind::CharacterOf(a) => {
-                let (from, index) = (self.text(a), self.constant(Constant::Integer(0)));
+                let index = self.constant(Constant::Integer(0));
+                let from = self.text_now(a);
                 Box::new(move |to| Instruction::TextGet { to, from, index })
             }
             Kind::ArrayLength(array, dimension) => {
@@ -202,15 +204,33 @@ impl Builder<'_, '_> {
 
     /// The order of two texts as a number below, equal to or above 0.
     fn compare_texts(&mut self, a: &Expression, b: &Expression) -> Register {
-        let (a, b) = (self.text(a), self.text(b));
+        let a = if is_plain(b) {
+            self.text_now(a)
+        } else {
+            let calls = walk::calls(|visit| walk::expression(b, visit));
+            self.before_calls(calls, |builder| builder.text(a))
+        };
+        let b = self.text_now(b);
         let to = self.register(Type::Integer);
         self.emit(Instruction::TextCompare { to, a, b });
         to
     }
 
+    /// Evaluates a text to where the next instruction can read it: an element is not copied.
+    fn text_now(&mut self, expression: &Expression) -> Place {
+        match &expression.kind {
+            ExpressionKind::Place(place) => self.at(expression.span, |builder| {
+                let place = builder.now(|builder| builder.prepare_for_now(place));
+                builder.address(&place, Access::Expect)
+            }),
+            _ => self.text(expression),
+        }
+    }
+
     /// Evaluates a text to where it can be read: a fixed place of its own, or a temporary.
     pub(super) fn text(&mut self, expression: &Expression) -> Place {
         if let ExpressionKind::Place(place) = &expression.kind
+            && !self.calls_before_use
             && let Prepared::Place(place) = self.prepare_simple(place)
         {
             return place;
@@ -230,7 +250,14 @@ impl Builder<'_, '_> {
 
     /// Evaluates a text into the place.
     pub(super) fn text_into(&mut self, expression: &Expression, to: &Prepared) {
-        self.at(expression.span, |builder| match &expression.kind {
+        self.now(|builder| {
+            builder.at(expression.span, |builder| builder.make_text(expression, to))
+        });
+    }
+
+    fn make_text(&mut self, expression: &Expression, to: &Prepared) {
+        let builder = self;
+        match &expression.kind {
             ExpressionKind::Text(text) => {
                 let text = builder.context.program.texts.push(text.to_vec());
                 let to = builder.address(to, Access::Make);
@@ -262,7 +289,7 @@ impl Builder<'_, '_> {
                 builder.with_lock(*lock, |builder| builder.text_into(inner, to));
             }
             other => unreachable!("{other:?} is no text"),
-        });
+        }
     }
 
     pub(super) fn with_lock<T>(&mut self, lock: Lock, work: impl FnOnce(&mut Self) -> T) -> T {
@@ -284,15 +311,36 @@ impl Builder<'_, '_> {
     }
 
     pub(super) fn party(&mut self, party: &tree::Party) -> Party {
+        let prepared = self.prepare_party(party);
+        self.finish_party(party, prepared)
+    }
+
+    /// The indices of a party, so that its address can be taken after what is sent to it.
+    pub(super) fn prepare_party(&mut self, party: &tree::Party) -> PreparedParty {
+        match party {
+            tree::Party::Client | tree::Party::Own { .. } => (None, None),
+            tree::Party::Required { index, .. } => (None, self.index(index.as_deref())),
+            tree::Party::Sub { place, index, .. } => {
+                let calls = any_in(index.as_deref());
+                let place = self.before_calls(calls, |builder| builder.prepare(place));
+                (Some(place), self.index(index.as_deref()))
+            }
+        }
+    }
+
+    pub(super) fn finish_party(
+        &mut self,
+        party: &tree::Party,
+        (place, index): PreparedParty,
+    ) -> Party {
         match party {
             tree::Party::Client => Party::Client,
             tree::Party::Own { interface } => Party::Own { interface: *interface },
-            tree::Party::Required { interface, index } => {
-                Party::Required { interface: *interface, index: self.index(index.as_deref()) }
+            tree::Party::Required { interface, .. } => {
+                Party::Required { interface: *interface, index }
             }
-            tree::Party::Sub { place, interface, index } => {
-                let place = self.prepare(place);
-                let index = self.index(index.as_deref());
+            tree::Party::Sub { interface, .. } => {
+                let place = place.expect("prepared above");
                 let place = self.address(&place, Access::Expect);
                 Party::Sub { place, interface: *interface, index }
             }
@@ -309,14 +357,13 @@ impl Builder<'_, '_> {
     }
 
     /// The indices of a port, so that its address can be taken after those of the other.
-    pub(super) fn prepare_port(
-        &mut self,
-        port: &tree::Port,
-    ) -> (Option<Prepared>, Option<Register>) {
+    pub(super) fn prepare_port(&mut self, port: &tree::Port) -> PreparedParty {
         match port {
             tree::Port::SubRequired { place, index, .. }
             | tree::Port::SubOffered { place, index, .. } => {
-                (Some(self.prepare(place)), self.index(index.as_deref()))
+                let calls = any_in(index.as_deref());
+                let place = self.before_calls(calls, |builder| builder.prepare(place));
+                (Some(place), self.index(index.as_deref()))
             }
             tree::Port::OwnRequired { index, .. } | tree::Port::OwnOffered { index, .. } => {
                 (None, self.index(index.as_deref()))
@@ -324,11 +371,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    pub(super) fn finish_port(
-        &mut self,
-        port: &tree::Port,
-        (place, index): (Option<Prepared>, Option<Register>),
-    ) -> Port {
+    pub(super) fn finish_port(&mut self, port: &tree::Port, (place, index): PreparedParty) -> Port {
         let place = place.map(|place| self.address(&place, Access::Expect));
         match (port, place) {
             (tree::Port::SubRequired { interface, .. }, Some(place)) => {
@@ -354,5 +397,30 @@ impl Builder<'_, '_> {
         let to = self.register(Type::Boolean);
         self.emit(Instruction::Binary { to, operator, a, b });
         to
+    }
+}
+
+fn any_in(index: Option<&Expression>) -> bool {
+    index.is_some_and(|index| walk::calls(|visit| walk::expression(index, visit)))
+}
+
+/// Whether a text is evaluated without calls, waiting and branches: what was read before it stays
+/// where it is.
+fn is_plain(expression: &Expression) -> bool {
+    use ExpressionKind as Kind;
+    match &expression.kind {
+        Kind::Constant(_) | Kind::Text(_) => true,
+        Kind::Place(place) => match &place.kind {
+            tree::PlaceKind::Local(..) | tree::PlaceKind::Variable(_) => true,
+            tree::PlaceKind::Element { indices, .. } => indices.iter().all(is_plain),
+            tree::PlaceKind::Character { .. } => false,
+        },
+        Kind::Binary(_, a, b) => is_plain(a) && is_plain(b),
+        Kind::Unary(_, a)
+        | Kind::Convert(_, a)
+        | Kind::TextOf(a)
+        | Kind::TextNumber(a)
+        | Kind::TextLength(a) => is_plain(a),
+        _ => false,
     }
 }

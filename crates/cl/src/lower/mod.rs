@@ -18,6 +18,7 @@ mod call;
 mod context;
 mod count;
 mod expression;
+mod lent;
 mod place;
 mod routine;
 mod routines;

@@ -3,6 +3,7 @@
 
 use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
 use crate::lower::builder::{Builder, Home};
+use crate::lower::walk;
 use crate::tree::{self, Expression, ExpressionKind, PlaceKind};
 
 /// Whether an expression is a constant or a variable: nothing happens when it is evaluated.
@@ -31,6 +32,9 @@ pub(super) enum Prepared {
     Character(Box<Prepared>, Register),
 }
 
+/// The place and the index of a party or port.
+pub(super) type PreparedParty = (Option<Prepared>, Option<Register>);
+
 impl Prepared {
     /// Whether it stays where it is whatever happens to collections.
     pub(super) fn is_fixed(&self) -> bool {
@@ -58,8 +62,11 @@ impl Builder<'_, '_> {
                 let fixed = self.fixed(base);
                 match &base.storage {
                     Storage::Collection { .. } => {
-                        let keys = indices.iter().map(|index| self.key(index)).collect();
-                        Prepared::Element(fixed, base.storage.clone(), keys)
+                        let keys = indices.iter().enumerate().map(|(number, index)| {
+                            let calls = walk::any_calls(&indices[number + 1..]);
+                            self.before_calls(calls, |builder| builder.key(index))
+                        });
+                        Prepared::Element(fixed, base.storage.clone(), keys.collect())
                     }
                     _ => {
                         let indices = indices.iter().map(|index| self.value(index)).collect();
@@ -68,7 +75,8 @@ impl Builder<'_, '_> {
                 }
             }
             PlaceKind::Character { text, index } => {
-                let text = self.prepare(text);
+                let calls = walk::calls(|visit| walk::expression(index, visit));
+                let text = self.before_calls(calls, |builder| builder.prepare(text));
                 Prepared::Character(Box::new(text), self.value(index))
             }
         }

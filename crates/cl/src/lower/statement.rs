@@ -4,10 +4,11 @@ use tidemill_diag::Span;
 
 use crate::ir::{
     Access, Binary, ComponentId, Constant, FunctionId, FunctionKind, Guard, Instruction, Key,
-    Payload, Place, Reason, Storage, Terminator, Type, Written,
+    MessageId, Payload, Place, Reason, Storage, Terminator, Type, Written,
 };
 use crate::lower::builder::{Builder, Home};
-use crate::lower::place::{Prepared, is_immediate};
+use crate::lower::place::{Prepared, PreparedParty, is_immediate};
+use crate::lower::walk;
 use crate::tree::{self, Expression, ExpressionKind, Lock, PlaceKind, Sequence, Statement};
 
 impl Builder<'_, '_> {
@@ -57,7 +58,9 @@ impl Builder<'_, '_> {
                 self.emit(Instruction::TextNew { to, length });
             }
             Statement::Connect { from, to } => {
-                let (a, b) = (self.prepare_port(from), self.prepare_port(to));
+                let calls = walk::calls(|visit| walk::port(to, visit));
+                let a = self.before_calls(calls, |builder| builder.prepare_port(from));
+                let b = self.prepare_port(to);
                 let (from, to) = (self.finish_port(from, a), self.finish_port(to, b));
                 self.emit(Instruction::Connect { from, to });
             }
@@ -118,7 +121,9 @@ impl Builder<'_, '_> {
 
     fn move_to(&mut self, from: &tree::Place, to: &tree::Place) {
         let source = from.span;
-        let (from, to) = (self.prepare(from), self.prepare(to));
+        let calls = walk::calls(|visit| walk::place(to, visit));
+        let from = self.before_calls(calls, |builder| builder.prepare(from));
+        let to = self.prepare(to);
         // The old value of `to` is dropped first; then neither address changes.
         let place = self.address(&to, Access::Make);
         self.emit(Instruction::Delete { place });
@@ -163,7 +168,7 @@ impl Builder<'_, '_> {
             let from = self.value(value);
             return self.store(&target, from);
         }
-        let target = self.prepare(target);
+        let target = self.prepare_before(target, value);
         match (&target, value.ty) {
             (_, Type::Text) if target.is_fixed() => self.text_into(value, &target),
             (_, Type::Text) => {
@@ -183,6 +188,12 @@ impl Builder<'_, '_> {
                 self.store(&target, from);
             }
         }
+    }
+
+    /// Prepares a place that is used when the value has been evaluated.
+    fn prepare_before(&mut self, place: &tree::Place, value: &Expression) -> Prepared {
+        let calls = walk::calls(|visit| walk::expression(value, visit));
+        self.before_calls(calls, |builder| builder.prepare(place))
     }
 
     fn delete(&mut self, place: &tree::Place) {
@@ -209,21 +220,49 @@ impl Builder<'_, '_> {
     fn message(&mut self, statement: &Statement) {
         match statement {
             Statement::Send { to, message, arguments } => {
+                let calls = walk::any_calls(arguments);
+                let party = self.before_calls(calls, |builder| builder.prepare_party(to));
                 let values: Vec<Payload> = arguments.iter().map(|it| self.sent(it)).collect();
-                let to = self.party(to);
+                let to = self.finish_party(to, party);
                 self.emit(Instruction::Send { to, message: *message, payload: values });
             }
             Statement::Receive { from, message, targets } => {
-                let targets: Vec<(Prepared, Type)> =
-                    targets.iter().map(|target| (self.prepare(target), type_of(target))).collect();
-                let into: Vec<Payload> = targets.iter().map(|it| self.receiver(it)).collect();
-                let from = self.party(from);
-                self.emit(Instruction::Receive { from, message: *message, into: into.clone() });
-                for ((target, ty), payload) in targets.iter().zip(into) {
-                    self.deliver(target, *ty, payload);
-                }
+                let calls = walk::calls(|visit| {
+                    targets.iter().for_each(|target| walk::place(target, visit));
+                });
+                let party = self.before_calls(calls, |builder| builder.prepare_party(from));
+                self.receive((from, party), *message, targets);
             }
             _ => unreachable!("no message"),
+        }
+    }
+
+    fn receive(
+        &mut self,
+        (from, party): (&tree::Party, PreparedParty),
+        message: MessageId,
+        targets: &[tree::Place],
+    ) {
+        // No value that arrives changes the index of another target.
+        let several = targets.len() > 1;
+        let targets: Vec<(Prepared, Type)> = targets
+            .iter()
+            .map(|target| {
+                let place = self.before_calls(several, |builder| builder.prepare(target));
+                (place, type_of(target))
+            })
+            .collect();
+        let indexed = several && targets.iter().any(|(target, _)| !target.is_fixed());
+        let into: Vec<Payload> = targets.iter().map(|it| self.receiver(it, indexed)).collect();
+        let from = self.finish_party(from, party);
+        self.emit(Instruction::Receive { from, message, into: into.clone() });
+        // Registers last: they may be indices.
+        let (registers, others): (Vec<_>, Vec<_>) = targets
+            .iter()
+            .zip(into)
+            .partition(|((target, _), _)| matches!(target, Prepared::Register(_)));
+        for ((target, ty), payload) in others.into_iter().chain(registers) {
+            self.deliver(target, *ty, payload);
         }
     }
 
@@ -240,9 +279,9 @@ impl Builder<'_, '_> {
     }
 
     /// The temporary for a received value: the value that it replaces stays until it has arrived.
-    fn receiver(&mut self, (target, ty): &(Prepared, Type)) -> Payload {
+    fn receiver(&mut self, (target, ty): &(Prepared, Type), apart: bool) -> Payload {
         match (target, ty) {
-            (Prepared::Register(register), _) => Payload::Register(*register),
+            (Prepared::Register(register), _) if !apart => Payload::Register(*register),
             (_, Type::Text | Type::Component) => Payload::Move(self.temporary(*ty)),
             _ => Payload::Register(self.register(*ty)),
         }
@@ -250,7 +289,7 @@ impl Builder<'_, '_> {
 
     fn deliver(&mut self, target: &Prepared, ty: Type, payload: Payload) {
         match payload {
-            Payload::Register(_) if matches!(target, Prepared::Register(_)) => {}
+            Payload::Register(from) if matches!(target, Prepared::Register(to) if *to == from) => {}
             Payload::Register(from) => self.store(target, from),
             Payload::Move(from) | Payload::Copy(from) if ty == Type::Text => {
                 let to = self.address(target, Access::Make);
@@ -275,8 +314,11 @@ impl Builder<'_, '_> {
 
     fn add(&mut self, target: &tree::Place, by: &Expression, subtract: bool) {
         let ty = by.ty;
-        let target =
-            if is_immediate(by) { self.prepare_for_now(target) } else { self.prepare(target) };
+        let target = if is_immediate(by) {
+            self.prepare_for_now(target)
+        } else {
+            self.prepare_before(target, by)
+        };
         let by = self.value(by);
         let operator = if subtract { Binary::Subtract } else { Binary::Add };
         match target {

@@ -16,6 +16,18 @@ pub(super) enum Met<'a> {
 
 type Visit<'v, 'a> = &'v mut dyn FnMut(Met<'a>);
 
+/// Whether there is a call in what the function walks over.
+pub(super) fn calls<'a>(walk: impl FnOnce(Visit<'_, 'a>)) -> bool {
+    let mut found = false;
+    walk(&mut |met| found |= matches!(met, Met::Call(_)));
+    found
+}
+
+/// Whether one of the expressions calls a procedure.
+pub(super) fn any_calls(expressions: &[Expression]) -> bool {
+    calls(|visit| expressions.iter().for_each(|it| expression(it, visit)))
+}
+
 /// Visits the sequence.
 pub(super) fn sequence<'a>(sequence: &'a Sequence, visit: Visit<'_, 'a>) {
     sequence.statements.iter().for_each(|(statement, _)| self::statement(statement, visit));
@@ -96,7 +108,8 @@ fn statement<'a>(it: &'a Statement, visit: Visit<'_, 'a>) {
     }
 }
 
-fn place<'a>(it: &'a Place, visit: Visit<'_, 'a>) {
+/// Visits the place.
+pub(super) fn place<'a>(it: &'a Place, visit: Visit<'_, 'a>) {
     visit(Met::Place(it));
     match &it.kind {
         PlaceKind::Local(..) | PlaceKind::Variable(_) => {}
@@ -122,7 +135,8 @@ fn party<'a>(it: &'a Party, visit: Visit<'_, 'a>) {
     }
 }
 
-fn port<'a>(it: &'a Port, visit: Visit<'_, 'a>) {
+/// Visits the port.
+pub(super) fn port<'a>(it: &'a Port, visit: Visit<'_, 'a>) {
     let (sub, index) = match it {
         Port::SubRequired { place, index, .. } | Port::SubOffered { place, index, .. } => {
             (Some(place), index)

@@ -66,7 +66,18 @@ impl Parser<'_> {
         let span = self.since(start);
         if self.at_comparison() {
             let message = "comparisons do not chain";
-            let help = "join them with AND, or put one in parentheses";
+            let help = match &kind {
+                // `a = b OR c = d`: the operator took the operand of the second comparison.
+                ExprKind::Binary(_, _, right)
+                    if matches!(
+                        right.kind,
+                        ExprKind::Binary(BinaryOperator::And | BinaryOperator::Or, ..)
+                    ) =>
+                {
+                    "AND and OR bind tighter than comparisons: write `(a = b) OR (c = d)`"
+                }
+                _ => "join them with AND, or put one in parentheses",
+            };
             return self.fail(self.error("chained-comparison", message).help(help));
         }
         Ok(Expr { kind, span })

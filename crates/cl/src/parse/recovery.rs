@@ -273,10 +273,23 @@ impl Parser<'_> {
             found = format!("`END {}`", self.text_at(self.at + 1));
         }
         let message = format!("{what} has no END before {found}");
-        let help =
-            if name.is_empty() { "write `END`".into() } else { format!("write `END {name};`") };
+        let help = match name {
+            "" if what == "IF" && self.has_else_if(start) => {
+                "`ELSE IF` begins an IF that has an END of its own: write `ELSIF`".into()
+            }
+            "" => "write `END`".into(),
+            name => format!("write `END {name};`"),
+        };
         let error = self.error("missing-end", message).help(help);
         self.complain(error.label(start, "it begins here"));
+    }
+
+    /// Whether an IF follows an ELSE between the start and here.
+    fn has_else_if(&self, start: Span) -> bool {
+        let read = self.tokens[..self.at].iter();
+        let inside: Vec<TokenKind> =
+            read.rev().take_while(|it| it.start >= start.start).map(|it| it.kind).collect();
+        inside.windows(2).any(|pair| pair == [TokenKind::If, TokenKind::Else])
     }
 
     // Going on after an error.

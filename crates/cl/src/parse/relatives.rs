@@ -93,3 +93,28 @@ impl Parser<'_> {
         }
     }
 }
+
+/// How to write a value or procedure that other languages have.
+pub(crate) fn name_meant(name: &str) -> Option<&'static str> {
+    Some(match name.to_ascii_uppercase().as_str() {
+        "WRITELN" | "PRINTLN" | "OUTLN" => "WRITE(x) writes a value, WRITELINE ends the line",
+        "PRINT" | "PRINTF" | "WRITEINT" | "WRITEREAL" | "WRITECHAR" | "WRITESTRING"
+        | "WRITETEXT" => "WRITE(x) writes a value of any simple type",
+        "READ" | "READLN" | "READLINE" => "the system interface Input has the lines and bytes",
+        "LEN" | "SIZE" => "it is called LENGTH here",
+        "CHR" => "CHARACTER(code) is the character of a code",
+        "ORD" => "INTEGER(character) is the code of a character",
+        "FLOOR" | "ENTIER" | "INT" => "INTEGER(real) rounds down",
+        "FLOAT" => "REAL(integer) converts",
+        "STR" | "STRING" | "TOSTRING" => "TEXT(x) is what WRITE would write",
+        "ODD" => "write `x MOD 2 = 1`",
+        "ABS" => "write `IF x < 0 THEN x := -x END`",
+        "SLEEP" | "DELAY" => "PASSIVATE(d) waits in virtual time, SystemTime!Wait(ms) in real time",
+        "EXIT" | "QUIT" => "HALT(0) ends the program, RETURN the procedure",
+        "NIL" | "NULL" | "NONE" => "EXISTS(x) tests for a component, DELETE(x) empties a variable",
+        "MAXINT" => "write MAX(INTEGER)",
+        "TRUE" => "write `TRUE`",
+        "FALSE" => "write `FALSE`",
+        _ => return None,
+    })
+}

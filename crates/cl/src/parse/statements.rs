@@ -172,7 +172,9 @@ impl Parser<'_> {
             }
             TokenKind::LBrace => {
                 let error = self.error("misplaced-attributes", "a statement has no attributes");
-                return self.fail(error.help("write `BEGIN {SHARED} ... END`"));
+                let exclusive = self.text_at(self.at + 1) == "EXCLUSIVE";
+                let lock = if exclusive { "EXCLUSIVE" } else { "SHARED" };
+                return self.fail(error.help(format!("write `BEGIN {{{lock}}} ... END`")));
             }
             _ => {
                 let found = self.kind().describe(self.slice());

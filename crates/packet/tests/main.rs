@@ -13,4 +13,5 @@ mod generate;
 mod headers;
 mod ipv6;
 mod noise;
+mod options;
 mod typical;

@@ -89,6 +89,30 @@ fn time_is_that_of_the_captures() {
     assert!(report.nodes.expect("nodes").elapsed_ns >= 3_600_000_000_000);
 }
 
+/// Nothing happens in the ten years between two packets, with one instance and with two.
+#[test]
+fn a_gap_between_packets_takes_no_time() {
+    const GAP_MS: i64 = 10 * 365 * 86_400_000;
+    let capture = Capture::new("gap", &[0, 1, GAP_MS]);
+    let graph = format!(
+        "src :: PcapReader {{ file: {:?} }}
+         end :: Sink
+         src -> end",
+        capture.path()
+    );
+    for workers in [1, 2] {
+        let program = Program::of_texts(&[("a.flow", &graph)], &LoadOptions::default());
+        let began = std::time::Instant::now();
+        let options = RunOptions { workers, ..RunOptions::default() };
+        let (console, _, notes) = taped();
+        let report = program.run(options, console).expect("it runs");
+        assert_eq!(notes.text(), "");
+        let links = report.packets.expect("packets").links;
+        assert_eq!(links.iter().map(|(_, link)| link.tx_packets).sum::<u64>(), 3);
+        assert!(began.elapsed().as_secs() < 60, "{workers} workers: {:?}", began.elapsed());
+    }
+}
+
 /// Rules that send packets of their own do so in the time of the captures.
 #[test]
 fn rules_that_send_are_no_other_input() {

@@ -177,14 +177,16 @@ impl Parser<'_> {
         if self.word("at") {
             let number = self.number("an offset", "write `header name at 14 { field: 16; }`")?;
             made.at = Some((number, span.to(self.before())));
+        } else if self.word("in") {
+            made.after.push(self.header_inside()?);
         } else if !self.word("after") {
             self.expected("`after`", help);
             return None;
         }
-        while made.at.is_none() {
+        while made.at.is_none() && made.after.iter().all(|after| after.at.is_none()) {
             let parent = self.name("a header", help)?;
             let when = if self.word("when") { Some(self.when_field(help)?) } else { None };
-            made.after.push(AfterDef { parent, when });
+            made.after.push(AfterDef { parent, when, at: None });
             if !self.word("or") {
                 break;
             }
@@ -203,6 +205,19 @@ impl Parser<'_> {
             self.semicolon()?;
         }
         Some(made)
+    }
+
+    /// After `header name in`.
+    fn header_inside(&mut self) -> Option<AfterDef> {
+        let help = "write `header name in tcp at 20 { kind: 8; bytes: 8; }`";
+        let parent = self.name("a header", help)?;
+        if !self.word("at") {
+            self.expected("`at`", help);
+            return None;
+        }
+        let at = Some(self.expr()?);
+        let when = if self.word("when") { Some(self.when_field(help)?) } else { None };
+        Some(AfterDef { parent, when, at })
     }
 
     /// `field == number, ...`

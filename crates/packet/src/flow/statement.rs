@@ -271,7 +271,7 @@ impl Parser<'_> {
         };
         let operator = self.compound();
         if !self.takes(&TokenKind::Mark('=')) {
-            self.expected("`=`", help);
+            self.expected("`=`", self.help_for(&first.text).unwrap_or(help));
             return None;
         }
         let value = self.expr()?;
@@ -290,6 +290,22 @@ impl Parser<'_> {
             None => Some(Statement::Set(first, value)),
         }
     }
+    /// What a statement of another language is called here: it begins with a word, behind which
+    /// this token is.
+    fn help_for(&self, word: &str) -> Option<&'static str> {
+        let next = self.tokens.get(self.at + 1).map(|next| &next.kind);
+        let is_double = |text| self.source() == text && next == Some(self.kind());
+        match word {
+            "while" | "loop" => Some("loops have constant bounds: `for i in 0..4 { ... }`"),
+            _ if is_double("+") => Some("write `+= 1`"),
+            _ if is_double("-") => Some("write `-= 1`"),
+            _ if self.kind() == &TokenKind::Operator("==") => {
+                Some("`=` assigns; `==` compares, in `if a == b { ... }`")
+            }
+            _ => None,
+        }
+    }
+
     /// Behind `byte(`.
     fn byte_assignment(&mut self, word: Word) -> Option<Statement> {
         let help = "write `byte(offset) = value;`";

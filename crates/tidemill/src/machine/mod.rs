@@ -41,6 +41,7 @@
 mod agree;
 pub(crate) mod components;
 mod control;
+pub(crate) mod counters;
 pub(crate) mod crew;
 mod end;
 pub(crate) mod life;
@@ -66,6 +67,7 @@ mod world;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use tidemill_event::Time;
 use tidemill_overlog::fleet::{Fleet, NodeId};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::Program as Rules;
@@ -115,6 +117,8 @@ pub(crate) struct Machine {
     pub(crate) journal: SharedJournal,
     /// The published counters.
     pub(crate) meters: Meters,
+    /// When they were published last, if time is that of captures; else a timer does it.
+    metered: Option<Time>,
     pub(crate) registry: Registry,
     /// The last lines of the log.
     log: Log,
@@ -158,6 +162,7 @@ impl Machine {
             sinks: Sinks::default(),
             lost_packets: 0,
             meters: Meters::new(registry.clone(), 0),
+            metered: None,
             journal,
             registry,
             log: Log::default(),

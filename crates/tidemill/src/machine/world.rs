@@ -153,6 +153,7 @@ impl drive::World for Machine {
 
     fn breathed(&mut self, events: &mut Loop<Machine>, rest: Rest) {
         self.note_apps(events);
+        super::counters::breathed(self, events);
         offered::packets::deliver_all(self, events);
         borders::take(self, events, rest == Rest::Finished);
         let packets = &mut self.node.borders.packets;

@@ -26,10 +26,8 @@
 //! | `captures` | captures as input, and their time |
 //! | `ends` | external requests to end or reload |
 //! | `workers` | threads that run a share of the nodes, or of the flows, each |
-//! | `counters` | publishing of counters |
 
 mod captures;
-mod counters;
 mod ends;
 mod options;
 mod report;
@@ -73,13 +71,13 @@ use crate::error::Error;
 use crate::journal::{Journal, SharedJournal};
 use crate::left::leave;
 use crate::machine::components::{Making, Outputs, Seeds};
+use crate::machine::counters::show_counters;
 use crate::machine::parts::{Choices, Compiled, Has, Maker, Parts};
 use crate::machine::{Machine, Source, Versions, components, nodes, packets};
 use crate::profile::Profile;
 use crate::program::Program;
 use crate::summary::Summary;
 
-use counters::show_counters;
 use workers::{FlowComponents, Flows, Work, Workers};
 
 /// The maximum log level of this file.

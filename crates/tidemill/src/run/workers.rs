@@ -28,7 +28,6 @@ use tidemill_proc::{Runner, arm};
 use tidemill_stat::{Held, Registry};
 
 use super::captures::{Captures, in_time_of};
-use super::counters::show_counters;
 use super::options::{ComponentOptions, Listen, NodeOptions, PacketOptions};
 use super::report::{ComponentsEnded, PacketsEnded, Report};
 use crate::borders::Checked;
@@ -41,6 +40,7 @@ use crate::error::Error;
 use crate::journal::{Journal, SharedJournal};
 use crate::left::leave;
 use crate::machine::components::{Outputs, Seeds};
+use crate::machine::counters::show_counters;
 use crate::machine::crew::{ASKERS, Crew};
 use crate::machine::others::WorkerOutput;
 use crate::machine::parts::{Choices, Has};

@@ -159,6 +159,8 @@ pub struct AfterDef {
     pub parent: Word,
     /// The field of the other header that announces this one, and its numbers; always, if nothing.
     pub when: Option<(Word, Vec<u64>)>,
+    /// Where it begins in the other header, if it does not follow that but is in its options.
+    pub at: Option<Expr>,
 }
 
 /// `meter name unit { rate ...; burst ...; }`.

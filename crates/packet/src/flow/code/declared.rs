@@ -2,10 +2,10 @@
 
 use tidemill_diag::{Span, meant};
 
-use super::ast::{Expr, HeaderDef, Word};
+use super::ast::{AfterDef, Constant, Expr, ExprKind, HeaderDef, Word};
 use super::headers::{Field, Header};
 use super::lower::Lower;
-use super::names::{After, Base, DeclaredHeader, Present};
+use super::names::{After, Base, DeclaredHeader, Place, Present};
 use super::tunnels::{field_at, tunnels};
 use crate::kernel::{BlockId, Operator, Value};
 use crate::packet::BYTES_MAX;
@@ -97,9 +97,29 @@ impl Lower<'_> {
                 let help = "the checksum that covers a header must be known: declare two headers";
                 self.error("bad-header", parent.parent.span, message, help);
             }
-            after.push(After { parent: found, when, part_at: None });
+            let place = self.declare_place(found, parent);
+            after.push(After { parent: found, when, place });
         }
         after
+    }
+
+    /// Whether a header is behind another, or where it is in the options of that.
+    fn declare_place(&mut self, found: Header, parent: &AfterDef) -> Place {
+        let Some(at) = &parent.at else { return Place::Behind };
+        let (name, fixed) = (&parent.parent.text, self.bytes_of(found));
+        if !self.has_options(found) {
+            let message = format!("{name} has no options that a header could be in");
+            let help = "a header is in tcp, geneve, or one that is declared with a `size`";
+            self.error("bad-header", parent.parent.span, message, help);
+        } else if let ExprKind::Constant(Constant::Number(number)) = at.kind
+            && number < fixed.into()
+        {
+            let message = format!("byte {number} of {name} belongs to its fields");
+            let help =
+                format!("`at` counts from the beginning of {name}: its options begin at {fixed}");
+            self.error("bad-header", at.span, message, &help);
+        }
+        Place::Inside(at.clone())
     }
 
     /// Whether a checksum covers what follows a header.
@@ -110,6 +130,15 @@ impl Lower<'_> {
                 let after = &self.headers[number as usize].after;
                 after.iter().any(|after| self.is_covered(after.parent))
             }
+            _ => false,
+        }
+    }
+
+    /// Whether a header says itself how many bytes it has after its fields.
+    pub(super) fn has_options(&self, header: Header) -> bool {
+        match header {
+            Header::Tcp => true,
+            Header::Declared(number) => self.headers[number as usize].size.is_some(),
             _ => false,
         }
     }
@@ -165,14 +194,14 @@ impl Lower<'_> {
         if after.is_empty() {
             found.base = Base::START.plus(at);
         } else if let [after] = after.as_slice() {
-            let (base, covered_by) = self.base_after(after, missed);
+            let (base, covered_by) = self.base_after(after, bytes, missed);
             (found.base, found.covered_by) = (base, covered_by);
         } else {
             let start = self.scratch(&format!("@{name}"));
             let mut ways = Vec::new();
             for after in &after {
                 let mut others = Vec::new();
-                let (base, _) = self.base_after(after, &mut others);
+                let (base, _) = self.base_after(after, bytes, &mut others);
                 let base = self.value_of(base);
                 self.build.set_word(start, base);
                 ways.push(self.here);
@@ -189,10 +218,11 @@ impl Lower<'_> {
     }
 
     /// Continues where a header is announced by its predecessor: the place where the next header
-    /// begins, and the header whose checksum covers it.
+    /// begins, which has `bytes` bytes, and the header whose checksum covers it.
     fn base_after(
         &mut self,
         after: &After,
+        bytes: u32,
         missed: &mut Vec<BlockId>,
     ) -> (Base, Option<(Header, Base)>) {
         if after.parent == Header::Ethernet && self.present(Header::Ethernet).is_none() {
@@ -227,11 +257,34 @@ impl Lower<'_> {
             }
             _ => parent.covered_by,
         };
-        let base = match &after.part_at {
-            Some(part_at) => self.base_behind(parent, part_at),
-            None => self.next_of(parent),
+        let base = match &after.place {
+            Place::Behind => self.next_of(parent),
+            Place::Part(at) => self.base_behind(parent, at),
+            Place::Inside(at) => self.base_inside(parent, at, bytes, missed),
         };
         (base, covered_by)
+    }
+
+    /// Continues where the options of a header have `bytes` bytes at an offset from its beginning.
+    fn base_inside(
+        &mut self,
+        parent: Present,
+        at: &Expr,
+        bytes: u32,
+        missed: &mut Vec<BlockId>,
+    ) -> Base {
+        let base = self.base_behind(parent, at);
+        let first = parent.base.plus(self.bytes_of(parent.header));
+        if base.value != first.value || base.offset < first.offset {
+            let (first, start) = (self.value_of(first), self.value_of(base));
+            let is_option = self.build.binary(Operator::Le, first, start);
+            self.guard(is_option, missed);
+        }
+        let (end, next) = (self.value_of(base.plus(bytes)), self.next_of(parent));
+        let next = self.value_of(next);
+        let is_inside = self.build.binary(Operator::Le, end, next);
+        self.guard(is_inside, missed);
+        base
     }
 
     fn is_one_of(&mut self, value: Value, numbers: &[u64], missed: &mut Vec<BlockId>) {
@@ -277,6 +330,10 @@ impl Lower<'_> {
         self.present.push(present);
         let bytes = self.number(bytes);
         self.present.pop();
+        let known = self.build.constant_of(bytes).and_then(|known| u32::try_from(known).ok());
+        if let Some(known) = known.filter(|known| *known as usize <= BYTES_MAX) {
+            return present.base.plus(known);
+        }
         let base = self.value_of(present.base);
         Base::at_value(self.build.binary(Operator::AddSat, base, bytes))
     }

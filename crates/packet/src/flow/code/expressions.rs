@@ -26,7 +26,7 @@ impl Lower<'_> {
                 (Type::Bool, _) => "compare it: `x != 0`",
                 (Type::Ipv6, _) => "write \"2001:db8::1\", or `ipv6(high, low)` of two numbers",
                 (_, Type::Ipv6) => "`high(address)` and `low(address)` are its halves as numbers",
-                _ => "use `if`",
+                _ => "`bit(condition)` is 1 or 0",
             };
             self.error("bad-type", span, message, help);
         }

@@ -180,14 +180,26 @@ pub(super) struct After {
     pub parent: Header,
     /// The field that announces it, and its numbers.
     pub when: Option<(Field, Vec<u64>)>,
-    /// It is an optional part of the other header: this many bytes after the beginning of that.
-    pub part_at: Option<Expr>,
+    pub place: Place,
+}
+
+/// Where a header is, seen from the header that it follows or belongs to.
+#[derive(Clone)]
+pub(super) enum Place {
+    /// Behind it.
+    Behind,
+    /// An optional part, which is there if the other header announces it: this many bytes after
+    /// the beginning of that.
+    Part(Expr),
+    /// In the options of the other header, if they reach as far: this many bytes after the
+    /// beginning of that.
+    Inside(Expr),
 }
 
 impl DeclaredHeader {
     /// Whether it is an optional part of another header.
     pub fn is_part(&self) -> bool {
-        self.after.iter().any(|after| after.part_at.is_some())
+        self.after.iter().any(|after| !matches!(after.place, Place::Behind))
     }
 }
 

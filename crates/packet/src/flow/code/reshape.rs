@@ -4,7 +4,7 @@
 use super::ast::{Expr, ExprKind, Word};
 use super::headers::{Field, Header, TTL};
 use super::lower::Lower;
-use super::names::{Base, Meaning, Present};
+use super::names::{After, Base, Meaning, Place, Present};
 use crate::kernel::{Address, Expr as Computed, Operator, Width};
 use crate::packet::BYTES_MAX as PACKET_BYTES_MAX;
 
@@ -110,12 +110,7 @@ impl Lower<'_> {
         }
         let headers: Option<Vec<Header>> = words.iter().map(|word| self.header(word)).collect();
         let Some(headers) = headers else { return };
-        let bytes: u32 = headers.iter().map(|&header| self.bytes_of(header)).sum();
-        if bytes > BYTES_MAX || headers.contains(&Header::Vlan) {
-            let message = format!("these headers cannot be put on: {bytes} bytes");
-            let help = format!("at most {BYTES_MAX} bytes, and no vlan: the app VlanTag does that");
-            return self.error("bad-header", words[0].span, message, &help);
-        }
+        let bytes = self.bytes_put_on(words, &headers);
         let reason = match reason {
             Some(reason) => self.reason_for(reason),
             None => self.reason("too_long"),
@@ -129,24 +124,33 @@ impl Lower<'_> {
         // The header, with its place, that optional parts belong to: it announces what follows.
         let mut owner = (headers[0], base);
         for (at, &header) in headers.iter().enumerate() {
-            let next = base.plus(self.bytes_of(header));
-            if !self.is_part(header) {
-                owner = (header, base);
+            let next = base.plus(self.own_bytes(header));
+            // The fields of a tag have their offsets from the beginning of the frame.
+            let start = if header == Header::Vlan { Base::START } else { base };
+            if self.is_part(header) {
+                self.fits_part(&words[at], header, [owner.1, base]);
+            } else {
+                owner = (header, start);
             }
             let follows = headers.get(at + 1).map(|&next| self.link_of(owner.0, header, next));
             if follows == Some(None) {
                 let (before, following) = (&words[at].text, &words[at + 1]);
                 let message = format!("`{}` does not follow `{before}`", following.text);
-                let help = "declare what follows by which field";
-                return self.error("bad-header", following.span, message, help);
+                let help = match headers[at + 1] {
+                    Header::Vlan => "one tag follows `ethernet`; the app VlanTag puts on another",
+                    _ => "declare what follows by which field",
+                };
+                self.error("bad-header", following.span, message, help);
             }
             let follows = follows.flatten().flatten();
-            self.fill(header, base, follows.filter(|_| owner.0 == header));
+            self.fill(header, start, follows.filter(|_| owner.0 == header));
             if let Some((field, number)) = follows.filter(|_| owner.0 != header) {
                 let value = self.build.constant(number);
                 self.assign(Present::new(owner.0, owner.1), &field, value, true);
             }
-            let present = Present { next: Some(next), covered_by, ..Present::new(header, base) };
+            // What has options ends where its fields say, which the program may set.
+            let end = (!self.has_options(header)).then_some(next);
+            let present = Present { next: end, covered_by, ..Present::new(header, start) };
             self.present.push(present);
             if matches!(header, Header::Tcp | Header::Udp | Header::Icmp | Header::Icmp6) {
                 covered_by = Some((header, base));
@@ -154,7 +158,12 @@ impl Lower<'_> {
             base = next;
         }
         self.fill_checksums(&headers);
-        // What IPv6 carries is known from its own field: there are no extension headers.
+        self.know_protocols();
+    }
+
+    /// What a new header of IPv6 carries is known from its own field: there are no extension
+    /// headers.
+    fn know_protocols(&mut self) {
         for present in 0..self.present.len() {
             let Present { header, base, is_gone, .. } = self.present[present];
             if header == Header::Ipv6 && !is_gone {
@@ -166,9 +175,9 @@ impl Lower<'_> {
     /// Writes the checksums of headers that were put on, over what follows them, the innermost
     /// first. UDP over IPv4 needs none.
     fn fill_checksums(&mut self, headers: &[Header]) {
-        let mut end: u32 = headers.iter().map(|&header| self.bytes_of(header)).sum();
+        let mut end: u32 = headers.iter().map(|&header| self.own_bytes(header)).sum();
         for (at, &header) in headers.iter().enumerate().rev() {
-            end -= self.bytes_of(header);
+            end -= self.own_bytes(header);
             let ip = at.checked_sub(1).map(|before| headers[before]);
             let pseudo = match (header, ip) {
                 (Header::Icmp, _) => 0,
@@ -199,6 +208,43 @@ impl Lower<'_> {
         }
     }
 
+    /// Bytes of all headers that are put on.
+    fn bytes_put_on(&mut self, words: &[Word], headers: &[Header]) -> u32 {
+        let bytes: u32 = headers.iter().map(|&header| self.own_bytes(header)).sum();
+        if bytes > BYTES_MAX {
+            let message = format!("these headers have {bytes} bytes");
+            let help = format!("at most {BYTES_MAX} bytes are put on at once");
+            self.error("bad-header", words[0].span, message, &help);
+        }
+        if headers[0] == Header::Vlan {
+            let help = "write `prepend ethernet, vlan`; the app VlanTag puts a tag into a frame";
+            self.error("bad-header", words[0].span, "`vlan` follows `ethernet`".into(), help);
+        }
+        bytes.min(BYTES_MAX)
+    }
+
+    /// Bytes of a header that is put on: of a tag without those of Ethernet before it.
+    fn own_bytes(&self, header: Header) -> u32 {
+        match header {
+            Header::Vlan => Header::Vlan.bytes() - Header::Ethernet.bytes(),
+            header => self.bytes_of(header),
+        }
+    }
+
+    /// A header in the options of `owner` is put on where its declaration says that it is.
+    fn fits_part(&mut self, word: &Word, header: Header, [start, base]: [Base; 2]) {
+        let Header::Declared(number) = header else { return };
+        let after = self.headers[number as usize].after.first();
+        let Some(After { place: Place::Inside(at), .. }) = after.cloned() else { return };
+        let at = self.number(&at);
+        if self.build.constant_of(at) != Some(u64::from(base.offset - start.offset)) {
+            let message = format!("`{}` does not begin here", word.text);
+            let help =
+                "its declaration says where it is: a number, behind what is put on before it";
+            self.error("bad-header", word.span, message, help);
+        }
+    }
+
     fn is_part(&self, header: Header) -> bool {
         matches!(header, Header::Declared(number) if self.headers[number as usize].is_part())
     }
@@ -219,6 +265,16 @@ impl Lower<'_> {
             Some(Some((field, number)))
         };
         match (header, next) {
+            (Header::Ethernet, Header::Vlan) => named("type", 0x8100),
+            // A tag announces what Ethernet would announce.
+            (Header::Vlan, next) if next != Header::Vlan => {
+                let link = self.link_of(Header::Ethernet, Header::Ethernet, next)?;
+                let kind = header.fields().iter().find(|field| field.name == "type");
+                Some(link.map(|(field, number)| match kind {
+                    Some(kind) if field.name == "type" => (*kind, number),
+                    _ => (field, number),
+                }))
+            }
             (Header::Ethernet, Header::Ipv4) => named("type", 0x0800),
             (Header::Ethernet, Header::Ipv6) => named("type", 0x86DD),
             (Header::Ethernet, Header::Arp) => named("type", 0x0806),
@@ -240,13 +296,7 @@ impl Lower<'_> {
 
     /// Writes what makes a header of zeros one of its kind.
     fn fill(&mut self, header: Header, base: Base, follows: Option<(Field, u64)>) {
-        let mut protocol = 0;
-        if let Some((field, number)) = follows {
-            let value = self.build.constant(number);
-            let present = Present::new(header, base);
-            self.assign(present, &field, value, true);
-            protocol = number;
-        }
+        let protocol = follows.map_or(0, |(_, number)| number);
         let mut put = |offset, width, number| {
             let value = self.build.constant(number);
             self.store_at(base, offset, width, value);
@@ -275,6 +325,11 @@ impl Lower<'_> {
                 }
             }
             _ => {}
+        }
+        // What follows decides, where a new header announces something else by itself.
+        if let Some((field, number)) = follows {
+            let value = self.build.constant(number);
+            self.assign(Present::new(header, base), &field, value, true);
         }
     }
 }

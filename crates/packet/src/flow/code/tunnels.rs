@@ -4,7 +4,7 @@ use tidemill_diag::{FileId, Span};
 
 use super::ast::{Constant, Expr, ExprKind, Word};
 use super::headers::{Field, Header, TTL};
-use super::names::{After, DeclaredHeader};
+use super::names::{After, DeclaredHeader, Place};
 
 /// The flag of VXLAN without which receivers drop a packet (RFC 7348).
 const VNI_IS_VALID: u64 = 0x08;
@@ -111,7 +111,7 @@ fn after(mut header: DeclaredHeader, parents: &[(Header, &str, &[u64])]) -> Decl
     for &(parent, name, numbers) in parents {
         let field = parent.fields().iter().find(|field| field.name == name).copied();
         let when = field.map(|field| (field, numbers.to_vec()));
-        header.after.push(After { parent, when, part_at: None });
+        header.after.push(After { parent, when, place: Place::Behind });
     }
     header
 }
@@ -125,7 +125,8 @@ fn part(
 ) -> DeclaredHeader {
     let found = of.fields.iter().find(|(name, _)| name == flag);
     let when = found.map(|(_, field)| (*field, vec![1]));
-    part.after.push(After { parent: Header::Declared(number), when, part_at: Some(at) });
+    let place = Place::Part(at);
+    part.after.push(After { parent: Header::Declared(number), when, place });
     part
 }
 

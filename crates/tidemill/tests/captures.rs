@@ -103,7 +103,8 @@ fn a_gap_between_packets_takes_no_time() {
     for workers in [1, 2] {
         let program = Program::of_texts(&[("a.flow", &graph)], &LoadOptions::default());
         let began = std::time::Instant::now();
-        let options = RunOptions { workers, ..RunOptions::default() };
+        let mut options = RunOptions::default();
+        options.nodes.workers = workers;
         let (console, _, notes) = taped();
         let report = program.run(options, console).expect("it runs");
         assert_eq!(notes.text(), "");

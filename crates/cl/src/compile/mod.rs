@@ -69,7 +69,7 @@ pub struct Choices {
     pub several: bool,
     /// Keep listings of the machine code.
     pub listing: bool,
-    /// Code leaves messages to the run-time, which notes what processes do.
+    /// Code leaves messages to the run-time, for [`Executable::observed`] programs.
     pub observed: bool,
 }
 
@@ -102,7 +102,6 @@ pub fn compile(
     // SAFETY: see the top of this file; the descriptors were made of the same frames and ports as
     // the code.
     let program = unsafe { Executable::new(program, None) };
-    let program = if choices.observed { program.observed() } else { program };
     Ok(Compiled { program, code, functions })
 }
 

@@ -42,8 +42,8 @@ pub trait World: Sized + 'static {
         Vec::new()
     }
 
-    /// Measures from now on, for a few seconds, the time that the apps of a node take, as far as
-    /// results may depend on it: `Ns` of `sys::app` is read.
+    /// `Ns` of `sys::app` is read: measures for a few seconds the time that the apps of a node
+    /// take. Does nothing where a program may not see the time of work, as in a simulation.
     fn measure_apps(&mut self, events: &mut Loop<Self>, node: NodeId) {
         let _ = (events, node);
     }

@@ -1,6 +1,6 @@
 //! The components of a node: compiles them, and puts them on the loop.
 
-use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile, compile_next};
+use tidemill_cl::compile::{Checkpoints, Choices, compile, compile_next};
 use tidemill_cl::interpret::{interpret, interpret_next};
 use tidemill_cl::ir::succession::Succession;
 use tidemill_diag::Sources;
@@ -53,13 +53,13 @@ impl Making {
     pub(crate) fn first(&self, program: &Program) -> Result<Option<Executable>, Error> {
         let Some(ir) = &program.components.program else { return Ok(None) };
         let (sources, files) = (&program.sources, program.components.files);
-        if self.is_interpreted {
-            let program = interpret(ir, sources, files, self.has_checkpoints());
-            return Ok(Some(if self.choices.observed { program.observed() } else { program }));
-        }
-        let made = compile(ir, sources, files, &self.choices);
-        let Compiled { program, .. } = made.map_err(impossible)?;
-        Ok(Some(program))
+        let program = if self.is_interpreted {
+            interpret(ir, sources, files, self.has_checkpoints())
+        } else {
+            let made = compile(ir, sources, files, &self.choices);
+            made.map_err(impossible)?.program
+        };
+        Ok(Some(if self.choices.observed { program.observed() } else { program }))
     }
 
     /// Compiles the next version; see [`succession`](tidemill_cl::ir::succession).

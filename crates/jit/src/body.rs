@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use cranelift_codegen::ir::{
     Block, ExtFuncData, ExternalName, FuncRef, Function, GlobalValue, GlobalValueData, InstBuilder,
-    SourceLoc, Type, Value,
+    InstructionData, Opcode, SourceLoc, Type, Value,
 };
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilder;
@@ -117,6 +117,35 @@ impl<'m> Body<'m> {
         self.builder.ins().symbol_value(pointer, global)
     }
 
+    /// A value as the sum, modulo its width, of another and a small constant, which is 0 if it is
+    /// made in any other way.
+    pub fn as_sum(&self, value: Value) -> (Value, i64) {
+        let (mut value, mut more) = (value, 0);
+        while let Some((of, constant)) = self.sum(value)
+            && let Ok(sum) = i16::try_from(more + constant)
+        {
+            (value, more) = (of, i64::from(sum));
+        }
+        (value, more)
+    }
+
+    /// What a value is the sum of, if that is another and a constant.
+    fn sum(&self, value: Value) -> Option<(Value, i64)> {
+        let dfg = &self.builder.func.dfg;
+        let made = |value| Some(dfg.insts[dfg.value_def(dfg.resolve_aliases(value)).inst()?]);
+        match made(value)? {
+            InstructionData::Binary { opcode: Opcode::Iadd, args: [of, constant] } => {
+                match made(constant)? {
+                    InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => {
+                        Some((of, imm.bits()))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
     /// The place in the source of what follows; any number but `u32::MAX`.
     pub fn source(&mut self, place: u32) {
         self.builder.set_srcloc(SourceLoc::new(place));
@@ -153,4 +182,32 @@ fn first_unfinished(function: &Function) -> Option<String> {
         let (inst, _) = function.is_block_basic(block).err()?;
         Some(format!("{block} goes on after its end with `{}`", dfg.display_inst(inst)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::{CallConv, signature, types};
+    use crate::{Module, Options};
+
+    #[test]
+    fn sums_with_constants_are_taken_apart() {
+        let mut module = Module::new(Options::named("test")).unwrap();
+        let id = module.declare("sums", signature(CallConv::SystemV, &[types::I64; 2], &[]));
+        let draft = module.draft(id, |body| {
+            let start = body.begin();
+            let (x, y) = (start[0], start[1]);
+            assert_eq!(body.as_sum(x), (x, 0), "an argument");
+            let more = body.ins().iadd_imm_s(x, 5);
+            let less = body.ins().iadd_imm_s(more, -8);
+            assert_eq!(body.as_sum(more), (x, 5));
+            assert_eq!(body.as_sum(less), (x, -3), "one after the other");
+            let far = body.ins().iadd_imm_s(less, 1 << 40);
+            assert_eq!(body.as_sum(far), (far, 0), "more than an offset takes");
+            let both = body.ins().iadd(less, y);
+            assert_eq!(body.as_sum(both), (both, 0), "of two that are not known");
+            body.ins().return_(&[]);
+        });
+        draft.unwrap();
+    }
 }

@@ -12,6 +12,14 @@ use crate::ir::{Instruction, Place, Register, Type};
 /// Bytes before the extents of an array.
 const EXTENTS: i32 = 16;
 
+/// The number of an element: a constant that is known now, and the rest. The constant becomes part
+/// of the offset of an access, which costs nothing, and neighbours have the rest in common.
+#[derive(Clone, Copy, Default)]
+struct Number {
+    rest: Option<Value>,
+    more: i64,
+}
+
 impl Translator<'_, '_, '_> {
     pub(super) fn array(&mut self, instruction: &Instruction) {
         match instruction {
@@ -101,7 +109,7 @@ impl Translator<'_, '_, '_> {
         indices: &[Register],
         outside: Block,
     ) -> Value {
-        let mut place = None;
+        let mut number = Number::default();
         for (dimension, index) in (0..).zip(indices) {
             let index = self.get(*index);
             let extent = match extents.get(usize::from(dimension)) {
@@ -112,40 +120,50 @@ impl Translator<'_, '_, '_> {
             let next = self.body.create_block();
             self.body.ins().brif(inside, next, &[], outside, &[]);
             self.body.switch_to_block(next);
-            place = Some(match place {
-                None => index,
-                Some(before) => {
-                    let row = self.body.ins().imul(before, extent);
-                    self.body.ins().iadd(row, index)
-                }
-            });
+            number = self.number(number, index, extent);
         }
-        self.element_at(block, place, indices.len())
+        self.element_at(block, number, indices.len())
     }
 
     /// The address of an element that exists.
     fn element_inside(&mut self, view: Value, extents: &[Register], indices: &[Register]) -> Value {
-        let mut place = None;
+        let mut number = Number::default();
         for (dimension, index) in indices.iter().enumerate() {
             let index = self.get(*index);
-            place = Some(match place {
-                None => index,
-                Some(before) => {
-                    let extent = self.get(extents[dimension]);
-                    let row = self.body.ins().imul(before, extent);
-                    self.body.ins().iadd(row, index)
-                }
-            });
+            // The number does not depend on the extent of the first dimension.
+            let extent = if dimension == 0 { index } else { self.get(extents[dimension]) };
+            number = self.number(number, index, extent);
         }
-        self.element_at(view, place, indices.len())
+        self.element_at(view, number, indices.len())
+    }
+
+    /// The number of an element by one dimension more.
+    fn number(&mut self, before: Number, index: Value, extent: Value) -> Number {
+        let (index, more) = self.body.as_sum(index);
+        let Some(row) = before.rest else { return Number { rest: Some(index), more } };
+        let row = self.plus(row, before.more);
+        let row = self.body.ins().imul(row, extent);
+        Number { rest: Some(self.body.ins().iadd(row, index)), more }
     }
 
     /// The address of the element of this number.
-    fn element_at(&mut self, block: Value, place: Option<Value>, dimensions: usize) -> Value {
-        let place = place.unwrap_or(block);
-        let bytes = self.body.ins().ishl_imm_u(place, 3);
-        let start = self.body.ins().iadd(block, bytes);
-        self.body.ins().iadd_imm_s(start, i64::from(EXTENTS) + 8 * dimensions as i64)
+    fn element_at(&mut self, block: Value, number: Number, dimensions: usize) -> Value {
+        let words = number.more + dimensions as i64;
+        let start = match number.rest {
+            Some(rest) => {
+                let bytes = self.body.ins().ishl_imm_u(rest, 3);
+                self.body.ins().iadd(block, bytes)
+            }
+            None => block,
+        };
+        self.plus(start, i64::from(EXTENTS) + 8 * words)
+    }
+
+    fn plus(&mut self, value: Value, more: i64) -> Value {
+        match more {
+            0 => value,
+            more => self.body.ins().iadd_imm_s(value, more),
+        }
     }
 
     /// Emits the block `outside`: the run-time raises the fault for the index that is out of range.

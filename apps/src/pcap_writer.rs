@@ -16,8 +16,8 @@ tidemill_packet::declare! {
         config PcapWriterConfig {
             /// The capture; what was there before is replaced.
             file: String,
-            /// `pcap` or `pcapng`.
-            format: String = "pcap".to_owned(),
+            /// `pcap` or `pcapng`; without it `pcapng` for a file whose name ends so, else `pcap`.
+            format: String = String::new(),
             /// The bytes of each packet that are kept.
             snap: u32 = SNAP_MAX,
             /// The bytes of a file, which only a single packet may exceed; 0: no limit.

@@ -15,6 +15,7 @@ use crate::capture::{CaptureWriter, Format, SNAP_MAX};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Target {
     pub file: String,
+    /// The name of a format; if it is empty, the file's name decides.
     pub format: String,
     /// Bytes of each packet that are kept.
     pub snap: u32,
@@ -53,8 +54,12 @@ impl Target {
     }
 
     fn format(&self) -> Result<Format, ConfigError> {
+        let kind = Path::new(&self.file).extension();
         match self.format.as_str() {
-            "pcap" => Ok(Format::Pcap),
+            "" if kind.is_some_and(|kind| kind.eq_ignore_ascii_case("pcapng")) => {
+                Ok(Format::Pcapng)
+            }
+            "" | "pcap" => Ok(Format::Pcap),
             "pcapng" => Ok(Format::Pcapng),
             _ => Err(ConfigError::new("format", "the formats are \"pcap\" and \"pcapng\"")),
         }

@@ -432,6 +432,36 @@ fn captures_may_have_limits() {
 }
 
 #[test]
+fn the_name_of_a_capture_decides_its_format() {
+    let (folder, frames) = (Folder::new(), cut_frames());
+    let before = folder.path("in");
+    write_frames(&before, Format::Pcap, &frames);
+    for (name, format, is_pcapng) in [
+        ("a.pcapng", "", true),
+        ("b.PcapNG", ", rotate: 1000", true),
+        ("c.pcap", "", false),
+        ("d", "", false),
+        ("e.pcapng", ", format: \"pcap\"", false),
+        ("f.pcap", ", format: \"pcapng\"", true),
+    ] {
+        for app in ["PcapWriter", "PcapTap"] {
+            let end = if app == "PcapTap" { " -> end :: Sink" } else { "" };
+            let out = folder.path(name);
+            let text = format!(
+                "in :: PcapReader {{ file: \"{before}\" }} -> out :: {app} {{ file: \"{out}\"{format} \
+                 }}{end}"
+            );
+            drop(run(EngineKind::Compiled, &text));
+            let rotated = folder.path("b-00001.PcapNG");
+            let bytes = std::fs::read(if format.contains("rotate") { rotated } else { out });
+            let begins_pcapng =
+                bytes.expect("a capture").starts_with(&0x0A0D_0D0A_u32.to_le_bytes());
+            assert_eq!(begins_pcapng, is_pcapng, "{app} {name} {format}");
+        }
+    }
+}
+
+#[test]
 fn limits_of_captures_are_checked() {
     for (settings, error) in [
         ("snap: 0", "it is from 1 to 262144 bytes"),

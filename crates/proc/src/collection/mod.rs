@@ -50,6 +50,9 @@ use key::Form;
 use shape::keys_of;
 pub(crate) use shape::{element_of, shape_of};
 
+/// Characters of a key in a report.
+const SHOWN: usize = 60;
+
 fn words_of(keys: *const u64) -> Words {
     Words(keys.cast_mut())
 }
@@ -112,9 +115,37 @@ pub(crate) fn add(
 pub(crate) fn get(cx: &mut Context, collection: u64, keys: *const u64, position: u32) -> *mut u64 {
     let found = find(cx, collection, keys);
     if found.is_null() {
-        cx.fault(Reason::NoElement, 0, position);
+        missing(cx, collection, words_of(keys), position);
     }
     found
+}
+
+#[cold]
+fn missing(cx: &mut Context, collection: u64, keys: Words, position: u32) {
+    let text = match Head::of(collection) {
+        Some(head) => {
+            let shown = shown_keys(keys_of(cx.worker, head), keys, quoted);
+            format!("the collection has no element [{shown}]")
+        }
+        None => "the collection is empty".to_owned(),
+    };
+    cx.fault_with(Reason::NoElement, text, position);
+}
+
+fn quoted(key: &str) -> String {
+    match key.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}...", &key[..end]),
+        None => format!("{key:?}"),
+    }
+}
+
+/// Keys as an index has them; `write` writes a TEXT.
+pub(crate) fn shown_keys(kinds: &[Key], keys: Words, write: impl Fn(&str) -> String) -> String {
+    let shown = kinds.iter().enumerate().map(|(i, kind)| match kind {
+        Key::Integer => (keys.get(i) as i64).to_string(),
+        Key::Text => write(&String::from_utf8_lossy(text::shown(keys.get(i)))),
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) fn delete(cx: &mut Context, collection: u64, keys: *const u64) -> u32 {

@@ -2,8 +2,8 @@
 
 use crate::handle::{ComponentRef, Words};
 use crate::machine::Worker;
-use crate::program::{Key, Shape, Variable, WordKind};
-use crate::{array, collection, text};
+use crate::program::{Shape, Variable, WordKind};
+use crate::{array, collection};
 
 /// Levels shown; deeper trees lose their middle.
 const LEVELS: usize = 32;
@@ -137,11 +137,7 @@ fn in_collection(worker: &Worker, collection: u64, word: u64) -> Option<String> 
     collection::for_each(collection, |at: Words, value: Words| {
         seen += 1;
         if value.get(0) == word {
-            let shown = keys.iter().enumerate().map(|(i, key)| match key {
-                Key::Integer => (at.get(i) as i64).to_string(),
-                Key::Text => String::from_utf8_lossy(text::shown(at.get(i))).into_owned(),
-            });
-            found = Some(shown.collect::<Vec<_>>().join(", "));
+            found = Some(collection::shown_keys(keys, at, str::to_owned));
         }
         found.is_none() && seen < SEARCH
     });

@@ -22,6 +22,11 @@ impl Sink for Written {
 
 /// The output of the program, and its counts at the end.
 fn run(text: &str, checkpoints: Checkpoints) -> (String, Counts) {
+    run_within(u64::MAX, text, checkpoints)
+}
+
+/// The same with a limit of memory, in bytes.
+fn run_within(memory_max: u64, text: &str, checkpoints: Checkpoints) -> (String, Counts) {
     let program = parse(text).unwrap();
     assert_eq!(verify(&program), Ok(()));
     let mut sources = Sources::new();
@@ -30,7 +35,8 @@ fn run(text: &str, checkpoints: Checkpoints) -> (String, Counts) {
     let compiled = compile(&program, &sources, 0, &choices).unwrap();
     let written = Written::default();
     let console = Console::new(Box::new(written.clone()), Lines::Together);
-    let mut worker = Worker::new(compiled.program, Options { console, ..Options::quiet() });
+    let mut worker =
+        Worker::new(compiled.program, Options { console, memory_max, ..Options::quiet() });
     worker.start().unwrap();
     for _ in 0..10_000 {
         worker.run(1000);
@@ -197,4 +203,48 @@ fn calls_and_messages() {
             (0, 0, 0)
         );
     }
+}
+
+/// How deep a recursive procedure calls itself.
+const DEPTH: &str = r#"
+component component0 "Main" ~0:0..0
+  begin -
+  activity fn0
+  finally -
+function fn0 "Main.ACTIVITY" component0 activity [] -
+  register %0 integer
+  block b0
+    constant %0 integer 1000 ~0:0..0
+    call register %0 fn1 [value register %0] ~0:0..0
+    write register %0 plain ~0:0..0
+    return - ~0:0..0
+function fn1 "Main.Depth" component0 procedure [register %0] integer
+  register %0 integer
+  register %1 integer
+  register %2 boolean
+  block b0
+    checkpoint ~0:0..0
+    constant %1 integer 1 ~0:0..0
+    binary %2 less %0 %1 ~0:0..0
+    branch %2 b1 b2 ~0:0..0
+  block b1
+    return register %0 ~0:0..0
+  block b2
+    binary %0 subtract %0 %1 ~0:0..0
+    call register %0 fn1 [value register %0] ~0:0..0
+    binary %0 add %0 %1 ~0:0..0
+    return register %0 ~0:0..0
+entry component0
+"#;
+
+/// Calls are on the native stack: they take no frames, except where the process pauses.
+#[test]
+fn calls_take_memory_only_where_the_process_pauses() {
+    const LITTLE: u64 = 64 << 10;
+    assert_eq!(run_within(LITTLE, DEPTH, Checkpoints::None).0, "1000");
+    // A slice ends in 1000 calls, each of which gets a frame then.
+    let calls = DEPTH.replace("integer 1000", "integer 3000");
+    assert_eq!(run_within(LITTLE, &calls, Checkpoints::None).0, "3000");
+    assert_eq!(run_within(LITTLE, &calls, Checkpoints::Count).0, "");
+    assert_eq!(run(&calls, Checkpoints::Count).0, "3000");
 }

@@ -1,6 +1,6 @@
 //! What an interpreter is to the run-time.
 
-use crate::layout::{DONE, SUSPENDED, UNWINDING};
+use crate::layout::{DEFERRED, DONE, PAUSED, SUSPENDED, UNWINDING};
 use crate::machine::Context;
 
 /// The outcome of a run of code or an operation.
@@ -12,6 +12,10 @@ pub enum Status {
     Suspended,
     /// A fault or the end of the process: return at once.
     Unwinding,
+    /// It has paused in compiled code; as [`Status::Suspended`].
+    Paused,
+    /// The run-time continues the process, as the native stack is deep; as [`Status::Suspended`].
+    Deferred,
 }
 
 impl Status {
@@ -20,6 +24,8 @@ impl Status {
         match status {
             0 => Status::Done,
             1 => Status::Suspended,
+            3 => Status::Paused,
+            4 => Status::Deferred,
             _ => Status::Unwinding,
         }
     }
@@ -29,6 +35,8 @@ impl Status {
             Status::Done => DONE,
             Status::Suspended => SUSPENDED,
             Status::Unwinding => UNWINDING,
+            Status::Paused => PAUSED,
+            Status::Deferred => DEFERRED,
         }
     }
 }

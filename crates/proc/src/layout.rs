@@ -57,6 +57,12 @@ pub const DONE: u32 = 0;
 pub const SUSPENDED: u32 = 1;
 /// Result of code and of operations: a fault or the end of the process; return it at once.
 pub const UNWINDING: u32 = 2;
+/// Result of code: the process pauses. Its functions have got their frames only now, by
+/// `frame_late`; the run-time makes the process ready.
+pub const PAUSED: u32 = 3;
+/// Result of code and of operations: the native stack is deep. The run-time runs the frame that the
+/// process has got at once, from its own.
+pub const DEFERRED: u32 = 4;
 /// Result of operations: done.
 pub const OK: u32 = DONE;
 
@@ -318,8 +324,15 @@ pub struct Component {
 pub struct WorkerHead {
     /// Not 0 when the slice is over; checkpoints test it.
     pub flag: AtomicU8,
-    /// Direct calls on the native stack; at [`DEPTH_MAX`] a call goes through the scheduler.
+    /// Direct calls of functions with frames on the native stack; at [`DEPTH_MAX`] the run-time
+    /// runs the callee.
     pub depth: u32,
+    /// Where the native stack is deep: functions without frames make one below it, and the run-time
+    /// runs them.
+    pub stack_end: usize,
+    /// The frame of the innermost running function that has one, stored before it calls functions
+    /// without: they pass it to operations.
+    pub base: *mut Frame,
     /// Checkpoints left in this slice, where they are counted.
     pub budget: i64,
     /// The running process.
@@ -336,8 +349,11 @@ pub struct WorkerHead {
     pub(crate) memory: Memory,
 }
 
-/// Nested direct calls.
+/// Nested direct calls of functions with frames.
 pub const DEPTH_MAX: u32 = 64;
+/// Bytes of the native stack that nested calls of functions without frames may take: far less than
+/// a thread has, for the frame of the last one, and for operations.
+pub const NATIVE_STACK: usize = 512 << 10;
 
 /// Names an offset constant for each field.
 macro_rules! offsets {
@@ -375,6 +391,8 @@ offsets! {
     COMPONENT_AWAIT_QUEUE = Component.await_queue;
     WORKER_FLAG = WorkerHead.flag;
     WORKER_DEPTH = WorkerHead.depth;
+    WORKER_STACK_END = WorkerHead.stack_end;
+    WORKER_BASE = WorkerHead.base;
     WORKER_BUDGET = WorkerHead.budget;
     WORKER_CURRENT = WorkerHead.current;
     WORKER_READY = WorkerHead.ready;

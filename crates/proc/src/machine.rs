@@ -117,6 +117,8 @@ pub struct Machine {
     pub(crate) stack_mark: u64,
     /// How it was when that was done last.
     pub(crate) stack_measured: process::StackMeasured,
+    /// The frames that functions of the running process are getting.
+    pub(crate) late: process::LateFrames,
     /// Something is to be done between two processes: due work, or a request waits.
     pub(crate) attention: bool,
     /// There is due work: see [`Worker::do_due_work`].

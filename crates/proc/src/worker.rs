@@ -71,28 +71,36 @@ impl Options {
     }
 }
 
+/// What generated code uses, before anything runs.
+fn head(memory_max: u64) -> WorkerHead {
+    let (ready, ready_mask) = Worker::first_ready();
+    WorkerHead {
+        flag: AtomicU8::new(0),
+        depth: 0,
+        stack_end: 0,
+        base: std::ptr::null_mut(),
+        budget: i64::MAX,
+        current: std::ptr::null_mut(),
+        ready,
+        ready_mask,
+        ready_head: 0,
+        ready_tail: 0,
+        memory: Memory::new(memory_max),
+    }
+}
+
 impl Worker {
     /// A worker for a program. Nothing runs yet.
     pub fn new(program: Executable, options: Options) -> Box<Worker> {
         let Executable { program, interpreter, is_observed, .. } = program;
-        let (ready, ready_mask) = Worker::first_ready();
         Box::new(Worker {
-            head: WorkerHead {
-                flag: AtomicU8::new(0),
-                depth: 0,
-                budget: i64::MAX,
-                current: std::ptr::null_mut(),
-                ready,
-                ready_mask,
-                ready_head: 0,
-                ready_tail: 0,
-                memory: Memory::new(options.memory_max),
-            },
+            head: head(options.memory_max),
             program,
             machine: Machine {
                 stack_max: options.stack_max,
                 stack_mark: 0,
                 stack_measured: process::StackMeasured::default(),
+                late: process::LateFrames::default(),
                 attention: false,
                 has_due_work: false,
                 left_over: false,

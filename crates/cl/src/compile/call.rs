@@ -1,11 +1,12 @@
-//! Calls of procedures: native ones directly, others with a frame of their own that resumes with
-//! the process.
+//! Calls of procedures: of those that run without a frame as ordinary calls, of others with a frame
+//! of their own that resumes with the process.
 
+use tidemill_jit::FuncId;
 use tidemill_jit::build::types;
 use tidemill_jit::build::{InstBuilder, IntCC, Value};
 use tidemill_proc::layout::{
     CLASS_MAX, DEPTH_MAX, FRAME_CODE, FRAME_FUNCTION, FRAME_HEADER, FRAME_PARENT, FRAME_RESULT,
-    FRAME_RESUME, GRAIN, WORKER_DEPTH, WORKER_FREE, WORKER_PEAK, WORKER_USED,
+    FRAME_RESUME, GRAIN, WORKER_BASE, WORKER_DEPTH, WORKER_FREE, WORKER_PEAK, WORKER_USED,
 };
 
 use crate::compile::frame::Frame;
@@ -23,7 +24,9 @@ impl Translator<'_, '_, '_> {
         callee: FunctionId,
         arguments: &[Argument],
     ) {
-        if self.unit.suspending.contains(callee) {
+        if let Some(late) = self.unit.functions.late(callee) {
+            self.call_late(result, (callee, late), arguments);
+        } else if self.unit.suspending.contains(callee) {
             self.call_framed(result, callee, arguments);
         } else {
             self.call_native(result, callee, arguments);
@@ -52,14 +55,62 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    fn call_native(&mut self, result: Option<Payload>, callee: FunctionId, arguments: &[Argument]) {
-        let mut all = vec![self.frame, self.process, self.worker];
+    /// Calls a function that is not given a frame; the status, and the result if it has one.
+    fn call_without_frame(
+        &mut self,
+        target: FuncId,
+        mut all: Vec<Value>,
+        arguments: &[Argument],
+    ) -> Vec<Value> {
         for argument in arguments {
             let value = self.argument(argument);
             all.push(value);
         }
+        self.body.call(target, &all).to_vec()
+    }
+
+    /// Calls a function that gets a frame if it is suspended. Its caller has or gets one then, too.
+    fn call_late(
+        &mut self,
+        result: Option<Payload>,
+        (callee, target): (FunctionId, FuncId),
+        arguments: &[Argument],
+    ) {
+        if self.is_framed() {
+            let (frame, worker) = (self.frame, self.worker);
+            self.body.store_aligned(frame, worker, WORKER_BASE);
+        }
+        let results = self.call_without_frame(target, vec![self.worker], arguments);
+        let (after, left) = (self.body.create_block(), self.body.cold_block());
+        let ty = self.unit.ir.functions[callee].result;
+        let given = ty.map(|ty| self.body.append_block_param(after, machine(ty)));
+        let values: Vec<_> = results[1..].iter().copied().map(Into::into).collect();
+        self.body.ins().brif(results[0], left, &[], after, &values);
+
+        self.body.switch_to_block(left);
+        let resumed = self.body.create_block();
+        if self.is_framed() {
+            let position = self.position();
+            let (status, _) = self.operate("call_left", &[results[0], position]);
+            self.leave_call(status.unwrap_or(results[0]), resumed);
+            self.body.switch_to_block(resumed);
+            let value = ty.map(|ty| self.result(ty));
+            let value: Vec<_> = value.into_iter().map(Into::into).collect();
+            self.body.ins().jump(after, &value);
+        } else {
+            self.leave_call(results[0], resumed);
+        }
+
+        self.body.switch_to_block(after);
+        if let (Some(to), Some(value)) = (result, given) {
+            self.put_result(to, value);
+        }
+    }
+
+    fn call_native(&mut self, result: Option<Payload>, callee: FunctionId, arguments: &[Argument]) {
         let target = self.unit.functions[callee];
-        let results = self.body.call(target, &all).to_vec();
+        let fixed = vec![self.frame, self.process, self.worker];
+        let results = self.call_without_frame(target, fixed, arguments);
         let next = self.body.create_block();
         let unwind = self.unwind();
         self.body.ins().brif(results[0], unwind, &[], next, &[]);
@@ -103,7 +154,7 @@ impl Translator<'_, '_, '_> {
         // Resumed, the scheduler has run the callee to its end.
         self.body.switch_to_block(waits);
         let resumed = self.body.create_block();
-        self.suspend_or_unwind(status, resumed);
+        self.leave_call(status, resumed);
         self.body.switch_to_block(deferred);
         self.defer(frame, resumed);
         self.body.switch_to_block(resumed);

@@ -9,7 +9,8 @@
 //! Views of arrays are not kept: they are taken anew.
 //!
 //! A function without suspension is *native*: an ordinary function with its locals on the native
-//! stack, its arguments in machine registers.
+//! stack, its arguments in machine registers. So is, until it is suspended, one that only pauses
+//! ([`late`](super::late)).
 
 use tidemill_proc::layout::FRAME_HEADER;
 use tidemill_stdx::id::{Id, IdMap, IdSet, IdVec};

@@ -3,7 +3,8 @@
 //! A function that may suspend is a state machine over its heap frame, as the run-time's layout
 //! describes: it starts at the frame's resume point; where an operation suspends it keeps the live
 //! registers and returns; resumed, it executes the operation again and finds it granted. A
-//! function that cannot suspend is an ordinary native function.
+//! function that cannot suspend is an ordinary native function. One that waits for nothing, and is
+//! suspended only to let others run, has both forms: it gets a frame when that happens ([`late`]).
 //!
 //! ```text
 //! start -- resume point 0 --> block 0 ... send --+-- done --> ...
@@ -28,6 +29,7 @@ use tidemill_stdx::id::IdVec;
 
 use crate::compile::describe::{Descriptors, Ports};
 use crate::compile::frame::Frame;
+use crate::compile::late::{Form, Late};
 use crate::ir::succession::Succession;
 use crate::ir::suspending::Suspending;
 use crate::ir::{self, BlockId, ComponentId, FunctionId, FunctionKind, Instruction, Place};
@@ -40,6 +42,8 @@ mod component;
 pub(crate) mod describe;
 mod facts;
 pub(crate) mod frame;
+mod late;
+mod late_frame;
 mod mark;
 mod message;
 mod operation;
@@ -155,14 +159,23 @@ fn generate(
     let mut unit = declared(ir, &mut module, descriptors, choices);
     let first = unit.functions.first;
     for (id, _) in ir.functions.iter_enumerated().skip(first) {
+        let form = if unit.suspending.contains(id) { Form::Framed } else { Form::Native };
         let target = unit.functions[id];
-        module.define(target, |body| Translator::translate(&mut unit, id, body))?;
+        module.define(target, |body| Translator::translate(&mut unit, (id, form), body))?;
+        if let Some(target) = unit.functions.late(id) {
+            let late = (id, Form::Late);
+            module.define(target, |body| Translator::translate(&mut unit, late, body))?;
+        }
     }
     // SAFETY: see the top of this file.
     let code = Arc::new(unsafe { module.finish() }?);
     describe(&mut unit, &code);
     let named = ir.functions.iter_enumerated().skip(first);
-    let functions = named.map(|(id, it)| (it.name.clone(), unit.functions[id])).collect();
+    let functions = named.flat_map(|(id, it)| {
+        let forms = [Some(unit.functions[id]), unit.functions.late(id)];
+        forms.into_iter().flatten().map(|form| (it.name.clone(), form))
+    });
+    let functions = functions.collect();
     Ok(Generated { program: unit.descriptors.program, code, functions })
 }
 
@@ -177,9 +190,15 @@ fn declared<'a>(
     let suspending = Suspending::of(ir);
     let frames = ir.functions.iter().map(|it| Frame::of(it, &suspending)).collect();
     let (_, first) = descriptors.known;
+    let late = Late::of(ir, &suspending);
     let functions = ir.functions.iter_enumerated().skip(first).map(|(id, function)| {
-        let signature = signature_of(function, suspending.contains(id));
-        module.declare(function.name.clone(), signature)
+        let mut declare = |name, form| module.declare(name, signature_of(function, form));
+        if late.contains(id) {
+            let framed = declare(format!("{}, resumed", function.name), Form::Framed);
+            return (framed, Some(declare(function.name.clone(), Form::Late)));
+        }
+        let form = if suspending.contains(id) { Form::Framed } else { Form::Native };
+        (declare(function.name.clone(), form), None)
     });
     let functions = Functions { first, declared: functions.collect() };
     let imported = entries().into_iter().map(|entry| {
@@ -276,12 +295,18 @@ fn entry_signature(entry: &Entry) -> Signature {
     signature(CallConv::SystemV, &parameters, &results)
 }
 
-/// A function with a frame, and a condition, gets frame, process and worker; a native one its
-/// arguments, too, and gives its result beside the status.
-fn signature_of(function: &ir::Function, framed: bool) -> Signature {
-    let mut parameters = vec![types::I64; 3];
+/// A function with a frame, and a condition, gets frame, process and worker; one without gets its
+/// arguments, too, and gives its result beside the status. One that gets a frame when it is
+/// suspended finds frame and process by the worker, and has the convention without registers that
+/// the callee saves: so a call that returns at once saves none.
+fn signature_of(function: &ir::Function, form: Form) -> Signature {
+    let (convention, fixed) = match form {
+        Form::Late => (CallConv::Tail, 1),
+        _ => (CallConv::SystemV, 3),
+    };
+    let mut parameters = vec![types::I64; fixed];
     let mut results = vec![types::I32];
-    if !framed && !matches!(function.kind, FunctionKind::Condition { .. }) {
+    if form != Form::Framed && !matches!(function.kind, FunctionKind::Condition { .. }) {
         for parameter in &function.parameters {
             parameters.push(match parameter {
                 ir::Parameter::Register(register) => machine(function.registers[*register]),
@@ -293,5 +318,5 @@ fn signature_of(function: &ir::Function, framed: bool) -> Signature {
         }
         results.extend(function.result.map(machine));
     }
-    signature(CallConv::SystemV, &parameters, &results)
+    signature(convention, &parameters, &results)
 }

@@ -19,11 +19,20 @@
 use tidemill_diag::Span;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, MemFlagsData, Value, types};
 use tidemill_proc::entry::Outcome;
-use tidemill_proc::layout::{FRAME_RESUME, SUSPENDED, WORKER_BUDGET, WORKER_FLAG};
+use tidemill_proc::layout::{
+    DEFERRED, FRAME_RESUME, PAUSED, SUSPENDED, UNWINDING, WORKER_BUDGET, WORKER_FLAG,
+};
 
+use crate::compile::late::Form;
 use crate::compile::translate::Translator;
 use crate::compile::unit::{Checkpoints, machine};
 use crate::ir::{Instruction, Register, Terminator};
+
+/// What a function that is being suspended returns, and the block that loads what it has kept.
+struct Kept {
+    status: Value,
+    reload: Block,
+}
 
 /// Instructions that a process which is resumed has code of its own for, at most.
 const REST_MAX: usize = 6;
@@ -81,10 +90,16 @@ impl<'u> Translator<'_, 'u, '_> {
         self.body.switch_to_block(next);
     }
 
-    /// Status 1 or 2 is known.
-    pub(super) fn suspend_or_unwind(&mut self, status: Value, resume: Block) {
+    /// A call has returned this status, which is not 0: returns the same, with what is needed
+    /// kept, or unwinds. A function with a frame, resumed, goes to `resume`.
+    pub(super) fn leave_call(&mut self, status: Value, resume: Block) {
         let suspended = self.body.cold_block();
-        self.suspend_at_or_unwind(status, resume, suspended);
+        let is = self.body.ins().icmp_imm_u(IntCC::Equal, status, i64::from(UNWINDING));
+        let unwind = self.unwind();
+        self.body.ins().brif(is, unwind, &[], suspended, &[]);
+        self.body.switch_to_block(suspended);
+        let kept = self.keep(status);
+        self.leave_suspended(kept, resume);
     }
 
     fn suspend_at_or_unwind(&mut self, status: Value, resume: Block, suspended: Block) {
@@ -95,36 +110,48 @@ impl<'u> Translator<'_, 'u, '_> {
         self.suspend(resume);
     }
 
-    /// Has the scheduler start a frame when the native stack is deep enough.
+    /// Has the run-time start a frame when the native stack is deep enough.
     pub(super) fn defer(&mut self, callee: Value, resume: Block) {
         self.operate("call_deferred", &[callee]);
-        self.suspend(resume);
+        let status = self.half(DEFERRED);
+        let kept = self.keep(status);
+        self.leave_suspended(kept, resume);
     }
 
     /// Keeps what is needed and returns; resumed, reloads it and goes to `resume`.
     pub(super) fn suspend(&mut self, resume: Block) {
-        let reload = self.keep();
-        self.leave_suspended(reload, resume);
+        let status = self.half(SUSPENDED);
+        let kept = self.keep(status);
+        self.leave_suspended(kept, resume);
     }
 
-    /// Keeps the live registers, and sets the frame's resume point to the block that it returns.
-    fn keep(&mut self) -> Block {
-        debug_assert!(self.framed, "a native function has no frame to keep registers in");
+    /// Keeps the live registers, in a function without a frame in one that is made now, and sets
+    /// the frame's resume point, before the function returns with a status.
+    fn keep(&mut self, status: Value) -> Kept {
+        debug_assert!(self.form != Form::Native, "there is no frame to keep registers in");
+        let (frame, status) = match self.form {
+            Form::Late => self.late_frame(status),
+            _ => (self.frame, status),
+        };
         for (word, register) in self.kept().into_iter().enumerate() {
             let value = self.get(register);
             let offset = self.unit.frames[self.id].word(word);
-            self.body.store_aligned(value, self.frame, offset);
+            self.body.store_aligned(value, frame, offset);
         }
         let reload = self.body.create_block();
         self.resumes.push(reload);
         let point = self.half(self.resumes.len() as u32);
-        self.body.store_aligned(point, self.frame, FRAME_RESUME);
-        reload
+        self.body.store_aligned(point, frame, FRAME_RESUME);
+        Kept { status, reload }
     }
 
     /// Returns; resumed, takes up again what has been kept and goes to `resume`.
-    fn leave_suspended(&mut self, reload: Block, resume: Block) {
-        let status = self.half(SUSPENDED);
+    fn leave_suspended(&mut self, Kept { status, reload }: Kept, resume: Block) {
+        if self.form == Form::Late {
+            let all = self.without_result(status, self.function.result.map(machine));
+            self.body.ins().return_(&all);
+            return;
+        }
         self.body.ins().return_(&[status]);
         self.body.switch_to_block(reload);
         for (word, register) in self.kept().into_iter().enumerate() {
@@ -161,17 +188,21 @@ impl<'u> Translator<'_, 'u, '_> {
         self.body.ins().brif(is_over, cold, &[], next, &[]);
         self.body.switch_to_block(cold);
         // Kept before the call, so that nothing of the loop has to outlive it.
-        let reload = self.keep();
-        self.hold();
-        self.operate("pause", &[]);
-        match self.short_rest() {
+        let status = if self.is_framed() { SUSPENDED } else { PAUSED };
+        let status = self.half(status);
+        let kept = self.keep(status);
+        if self.is_framed() {
+            self.hold();
+            self.operate("pause", &[]);
+        }
+        match self.short_rest().filter(|_| self.is_framed()) {
             Some(rest) => {
                 let resumed = self.body.cold_block();
-                self.leave_suspended(reload, resumed);
+                self.leave_suspended(kept, resumed);
                 self.body.switch_to_block(resumed);
                 self.repeat(rest);
             }
-            None => self.leave_suspended(reload, next),
+            None => self.leave_suspended(kept, next),
         }
         self.body.switch_to_block(next);
     }

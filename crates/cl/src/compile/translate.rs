@@ -5,9 +5,9 @@
 //! entry ----+                             ^              +-- fault ---> unwind: UNWINDING
 //!           +-> dispatch --> reload n ----+              +-- waits ---> keep n: SUSPENDED
 //! ```
-//! Only a function with a frame has `dispatch`, and what is kept and reloaded ([`super::suspend`]).
-//! One without leaves by the same two blocks, but drops its locals when it unwinds, too; the
-//! run-time drops those in frames.
+//! Only a function with a frame has `dispatch`, and what is reloaded ([`super::suspend`]). One
+//! without leaves by the same two blocks, but drops its locals when it unwinds, too; the run-time
+//! drops those in frames.
 //!
 //! Invariants:
 //!
@@ -20,17 +20,21 @@
 
 use tidemill_diag::Span;
 use tidemill_jit::Body;
+use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{
     Block, InstBuilder, StackSlot, StackSlotData, StackSlotKind, Type as Machine, Value, Variable,
     types,
 };
-use tidemill_proc::layout::{DONE, FRAME_RESULT, FRAME_RESUME, PROCESS_COMPONENT, UNWINDING};
+use tidemill_proc::layout::{
+    DONE, FRAME_RESULT, FRAME_RESUME, PROCESS_COMPONENT, UNWINDING, WORKER_BASE, WORKER_CURRENT,
+};
 use tidemill_proc::program::WordKind as Owned;
 use tidemill_stdx::id::{IdMap, IdSet, IdVec};
 
 use crate::compile::describe::storage_kind;
 use crate::compile::facts::{BlockFacts, Facts};
 use crate::compile::frame::Frame;
+use crate::compile::late::Form;
 use crate::compile::registers::Registers;
 use crate::compile::section::Sections;
 use crate::compile::unit::{Unit, machine};
@@ -48,6 +52,31 @@ pub(super) struct Address {
     pub(super) offset: i32,
 }
 
+/// What a function reaches everything else by.
+struct Entry {
+    frame: Value,
+    process: Value,
+    worker: Value,
+    component: Value,
+}
+
+impl Entry {
+    /// What is loaded stays the same while the function runs, so it is loaded where it is needed.
+    fn of(form: Form, arguments: &[Value], body: &mut Body<'_>) -> Entry {
+        let mut constant = |from, offset| {
+            let flags = aligned().with_readonly().with_can_move();
+            body.ins().load(types::I64, flags, from, offset)
+        };
+        let (frame, process, worker) = match *arguments {
+            [worker, ..] if form == Form::Late => {
+                (constant(worker, WORKER_BASE), constant(worker, WORKER_CURRENT), worker)
+            }
+            _ => (arguments[0], arguments[1], arguments[2]),
+        };
+        Entry { frame, process, worker, component: constant(process, PROCESS_COMPONENT) }
+    }
+}
+
 /// What a function that is inlined has of its own.
 struct Inlined<'u> {
     function: &'u Function,
@@ -62,7 +91,7 @@ pub(super) struct Translator<'t, 'u, 'b> {
     pub(super) body: &'t mut Body<'b>,
     pub(super) id: FunctionId,
     pub(super) function: &'u Function,
-    pub(super) framed: bool,
+    pub(super) form: Form,
     pub(super) frame: Value,
     pub(super) process: Value,
     pub(super) worker: Value,
@@ -73,10 +102,10 @@ pub(super) struct Translator<'t, 'u, 'b> {
     blocks: IdVec<BlockId, Block>,
     /// The blocks to resume at, from resume point 1.
     pub(super) resumes: Vec<Block>,
-    /// In a native function: its locals.
-    locals: Option<StackSlot>,
+    /// In a function without a frame: its locals.
+    pub(super) locals: Option<StackSlot>,
     /// Left with status (and result in native functions) after what locals own is freed.
-    leave: Block,
+    pub(super) leave: Block,
     /// Left with a fault.
     pub(super) unwind: Unwind,
     /// Where the monitor is taken only if the process has to wait.
@@ -97,19 +126,22 @@ pub(super) struct Translator<'t, 'u, 'b> {
 }
 
 impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
-    pub(super) fn translate(unit: &'t mut Unit<'u>, id: FunctionId, body: &'t mut Body<'b>) {
+    pub(super) fn translate(
+        unit: &'t mut Unit<'u>,
+        (id, form): (FunctionId, Form),
+        body: &'t mut Body<'b>,
+    ) {
         let ir = unit.ir;
         let function = &ir.functions[id];
         let arguments = body.begin();
-        let (frame, process, worker) = (arguments[0], arguments[1], arguments[2]);
-        let component = body.load_aligned(types::I64, process, PROCESS_COMPONENT);
-        let framed = unit.suspending.contains(id);
+        let entry = Entry::of(form, &arguments, body);
+        let Entry { frame, process, worker, component } = entry;
         let registers = Registers::of(function, &unit.frames[id], body);
         let pacer = body.declare_var(types::I64);
         body.def_var(pacer, worker);
         let blocks = blocks_of(function, body);
         let (leave, unwind) = (body.create_block(), Unwind::of(body));
-        let locals = (!framed && !function.locals.is_empty()).then(|| {
+        let locals = (form != Form::Framed && !function.locals.is_empty()).then(|| {
             let size = 8 * function.locals.len() as u32;
             body.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size, 3))
         });
@@ -127,7 +159,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             body,
             id,
             function,
-            framed,
+            form,
             frame,
             process,
             worker,
@@ -139,12 +171,13 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             leave,
             unwind,
         };
-        translator.function(&arguments[3..]);
+        let fixed = if form == Form::Late { 1 } else { 3 };
+        translator.function(&arguments[fixed..]);
     }
 
     fn function(&mut self, arguments: &[Value]) {
         let (start, dispatch) = (self.body.create_block(), self.body.create_block());
-        if self.framed {
+        if self.is_framed() {
             let resume = self.body.load_aligned(types::I32, self.frame, FRAME_RESUME);
             self.body.ins().brif(resume, dispatch, &[], start, &[]);
         } else {
@@ -152,6 +185,9 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         }
         self.body.switch_to_block(start);
         self.receive_arguments(arguments);
+        if self.form == Form::Late {
+            self.leave_if_deep();
+        }
         self.body.ins().jump(self.blocks[BlockId::new(0)], &[]);
         let mut block_facts = BlockFacts::of(self.function, &self.heads);
         for id in block_facts.order() {
@@ -174,7 +210,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             self.terminator(&block.terminator.0);
         }
         self.exits();
-        if self.framed {
+        if self.is_framed() {
             self.dispatch(dispatch);
         }
     }
@@ -247,7 +283,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let mut kept = 0;
         for (index, parameter) in self.function.parameters.iter().enumerate() {
             match *parameter {
-                Parameter::Register(register) if self.framed => {
+                Parameter::Register(register) if self.is_framed() => {
                     let ty = machine(self.function.registers[register]);
                     let offset = self.unit.frames[self.id].word(kept);
                     let value = self.body.load_aligned(ty, self.frame, offset);
@@ -255,13 +291,18 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
                     kept += 1;
                 }
                 Parameter::Register(register) => self.set(register, arguments[index]),
-                Parameter::Local(_) if self.framed => {}
+                Parameter::Local(_) if self.is_framed() => {}
                 Parameter::Local(local) => {
                     let to = self.place(Place::Local(local));
                     self.store(to, arguments[index]);
                 }
             }
         }
+    }
+
+    /// Whether it has a frame from the start.
+    pub(super) fn is_framed(&self) -> bool {
+        self.form == Form::Framed
     }
 
     // ---- registers and memory ----
@@ -391,7 +432,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         });
         let is_condition = matches!(self.function.kind, FunctionKind::Condition { .. });
         match value {
-            Some(value) if self.framed => {
+            Some(value) if self.is_framed() => {
                 self.body.store_aligned(value, self.frame, FRAME_RESULT);
                 self.body.ins().jump(self.leave, &[]);
             }
@@ -403,7 +444,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
                 let status = self.half(DONE);
                 self.body.ins().jump(self.leave, &[status.into(), value.into()]);
             }
-            None if self.framed => _ = self.body.ins().jump(self.leave, &[]),
+            None if self.is_framed() => _ = self.body.ins().jump(self.leave, &[]),
             None => {
                 let status = self.half(DONE);
                 self.body.ins().jump(self.leave, &[status.into()]);
@@ -415,7 +456,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     /// up themselves.
     fn exits(&mut self) {
         let is_condition = matches!(self.function.kind, FunctionKind::Condition { .. });
-        let result = self.function.result.filter(|_| !self.framed && !is_condition).map(machine);
+        let result =
+            self.function.result.filter(|_| !self.is_framed() && !is_condition).map(machine);
         self.unwind_exit(result);
         self.leave_exit(result);
     }
@@ -425,21 +467,27 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     fn unwind_exit(&mut self, result: Option<Machine>) {
         self.unwind.finish(self.body);
         let status = self.half(UNWINDING);
-        if self.framed {
+        if self.is_framed() {
             self.body.ins().return_(&[status]);
             return;
         }
+        let all = self.without_result(status, result);
+        let all: Vec<_> = all.into_iter().map(Into::into).collect();
+        self.body.ins().jump(self.leave, &all);
+    }
+
+    /// What a function without a frame returns beside a status that says that it has no result.
+    pub(super) fn without_result(&mut self, status: Value, result: Option<Machine>) -> Vec<Value> {
         let nothing = result.map(|ty| match ty {
             types::F64 => self.body.ins().f64const(0.0),
             ty => self.body.ins().iconst(ty, 0),
         });
-        let all: Vec<_> = [Some(status), nothing].into_iter().flatten().map(Into::into).collect();
-        self.body.ins().jump(self.leave, &all);
+        [Some(status), nothing].into_iter().flatten().collect()
     }
 
     /// The block to which returns lead: drops what locals own.
     fn leave_exit(&mut self, result: Option<Machine>) {
-        let parameters: Vec<Value> = if self.framed {
+        let parameters: Vec<Value> = if self.is_framed() {
             Vec::new()
         } else {
             let status = self.body.append_block_param(self.leave, types::I32);
@@ -454,7 +502,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
                 self.drop_if_any(place, kind);
             }
         }
-        if self.framed {
+        if self.is_framed() {
             let status = self.half(DONE);
             self.body.ins().return_(&[status]);
         } else {

@@ -48,14 +48,22 @@ pub(super) struct Unit<'a> {
 /// and are called by none of the others.
 pub(super) struct Functions {
     pub(super) first: usize,
-    pub(super) declared: Vec<FuncId>,
+    /// Each with its late form, if it has one.
+    pub(super) declared: Vec<(FuncId, Option<FuncId>)>,
+}
+
+impl Functions {
+    /// The form of a function that gets a frame when it is suspended.
+    pub(super) fn late(&self, id: FunctionId) -> Option<FuncId> {
+        self.declared[id.index() - self.first].1
+    }
 }
 
 impl Index<FunctionId> for Functions {
     type Output = FuncId;
 
     fn index(&self, id: FunctionId) -> &FuncId {
-        &self.declared[id.index() - self.first]
+        &self.declared[id.index() - self.first].0
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::fault::Reason;
 use crate::handle::FrameRef;
-use crate::layout::{Frame, SUSPENDED};
+use crate::layout::{DEFERRED, Frame, SUSPENDED};
 use crate::machine::Context;
 use crate::machine::Worker;
 use crate::process::StackMeasured;
@@ -75,24 +75,33 @@ pub(crate) fn has_stack_left(worker: &mut Worker, frame: FrameRef) -> bool {
     size <= limit
 }
 
-pub(crate) fn frame_new(cx: &mut Context, function: u32, position: u32) -> *mut Frame {
-    if cx.worker.memory.used >= cx.worker.machine.stack_mark && !has_stack_left(cx.worker, cx.frame)
+/// A frame whose words are zero, above `innermost`, which is the last of its process; its parent is
+/// the running frame. Or the reason why there is none, with its detail.
+pub(crate) fn take_frame(
+    cx: &mut Context,
+    function: u32,
+    innermost: FrameRef,
+) -> Result<FrameRef, (Reason, i64)> {
+    if cx.worker.memory.used >= cx.worker.machine.stack_mark
+        && !has_stack_left(cx.worker, innermost)
     {
-        cx.fault(Reason::Stack, cx.worker.machine.stack_max as i64, position);
-        return std::ptr::null_mut();
+        return Err((Reason::Stack, cx.worker.machine.stack_max as i64));
     }
     let size = frame_size(cx.worker, function);
-    match cx.worker.memory.take(size) {
-        Ok(block) => {
-            let known = &cx.worker.program().functions[function as usize];
-            let frame = FrameRef(block.cast());
-            frame.set_parent(cx.frame);
-            frame.set_code(known.code.entry());
-            frame.set_function(function);
-            frame.0
-        }
-        Err(error) => {
-            cx.out_of_memory(error, position);
+    let block = cx.worker.memory.take(size).map_err(|_| (Reason::OutOfMemory, 0))?;
+    let known = &cx.worker.program().functions[function as usize];
+    let frame = FrameRef(block.cast());
+    frame.set_parent(cx.frame);
+    frame.set_code(known.code.entry());
+    frame.set_function(function);
+    Ok(frame)
+}
+
+pub(crate) fn frame_new(cx: &mut Context, function: u32, position: u32) -> *mut Frame {
+    match take_frame(cx, function, cx.frame) {
+        Ok(frame) => frame.0,
+        Err((reason, detail)) => {
+            cx.fault(reason, detail, position);
             std::ptr::null_mut()
         }
     }
@@ -104,6 +113,5 @@ pub(crate) fn frame_free(cx: &mut Context, callee: *mut Frame) {
 
 pub(crate) fn call_deferred(cx: &mut Context, callee: *mut Frame) -> u32 {
     cx.process.set_frame(FrameRef(callee));
-    cx.worker.wake(cx.process);
-    SUSPENDED
+    DEFERRED
 }

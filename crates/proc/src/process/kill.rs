@@ -23,7 +23,7 @@ pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
     let ready = process.is_ready();
     process.stop_waiting();
     sessions::close_all(worker, process, sessions::Leave::Failed);
-    unwind(worker, process);
+    unwind(worker, process.frame(), FrameRef::NULL);
     if Role::of(process) == Role::Server {
         channel::close_failed(worker, process.channel());
         channel::take_unread(worker, process.channel(), FROM_CLIENT, Unread::IsGone);
@@ -43,11 +43,10 @@ pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
     process.raise(DEAD);
 }
 
-/// Frees what the frames own, and the frames that have blocks of their own. Components in them stay
-/// with their owner, which ends, too.
-pub(crate) fn unwind(worker: &mut Worker, process: ProcessRef) {
-    let mut frame = process.frame();
-    while !frame.is_null() {
+/// Frees what a frame and its callers own, up to `end`, and the frames that have blocks of their
+/// own. Components in them stay with their owner, which ends, too.
+pub(crate) fn unwind(worker: &mut Worker, mut frame: FrameRef, end: FrameRef) {
+    while frame.0 != end.0 {
         let parent = frame.parent();
         let function = frame.function() as usize;
         for variable in &worker.program().functions[function].owned {

@@ -4,10 +4,12 @@ use crate::ProcessState;
 use crate::channel::{self};
 use crate::component::{self};
 use crate::handle::{FrameRef, ProcessRef};
-use crate::layout::{CLIENT_FINISHED, CLIENT_WAITS, DONE, EXCLUSIVE, SERVER_ENDED, SUSPENDED};
+use crate::layout::{CLIENT_FINISHED, CLIENT_WAITS, EXCLUSIVE, SERVER_ENDED};
+use crate::layout::{DEFERRED, DONE, NATIVE_STACK, PAUSED, SUSPENDED};
 use crate::machine::Worker;
 use crate::outside::launched::is_launched;
 use crate::process::ACTIVITY;
+use crate::process::LateFrames;
 use crate::process::Role;
 use crate::process::bury;
 use crate::process::end;
@@ -49,6 +51,8 @@ impl Worker {
     pub(crate) fn step(&mut self, process: ProcessRef) {
         self.current = process.0;
         self.depth = 0;
+        let here = 0_u8;
+        self.stack_end = (&raw const here).addr().saturating_sub(NATIVE_STACK);
         let mut frame = process.frame();
         if frame.is_null() {
             bury(self, process);
@@ -70,9 +74,22 @@ impl Worker {
 
     /// Handles code that has returned otherwise than by suspension; returns the frame to run next.
     fn after(&mut self, process: ProcessRef, frame: FrameRef, status: u32) -> Option<FrameRef> {
-        if status != DONE {
-            process.set_state(ProcessState::Running as u8);
-            return None;
+        match status {
+            DONE => {}
+            PAUSED => {
+                self.machine.late = LateFrames::default();
+                self.wake(process);
+                return None;
+            }
+            DEFERRED => {
+                self.machine.late = LateFrames::default();
+                self.depth = 0;
+                return Some(process.frame());
+            }
+            _ => {
+                process.set_state(ProcessState::Running as u8);
+                return None;
+            }
         }
         if let Some(parent) = frame.parent().some() {
             parent.set_result(frame.result());

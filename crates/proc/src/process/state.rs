@@ -1,5 +1,6 @@
 //! What a process is doing, and its flags.
 
+use crate::fault::Reason;
 use crate::handle::{ChannelRef, FrameRef, ProcessRef, SlotRef};
 use crate::layout::{CLIENT_FINISHED, CLIENT_WAITS, FAILED, GRANTED, SERVER_WAITS, SUSPENDED};
 
@@ -213,4 +214,19 @@ impl ProcessRef {
 pub(crate) struct StackMeasured {
     pub(crate) size: u64,
     pub(crate) used: u64,
+}
+
+/// The frames that the functions of the running process have got since it runs.
+#[derive(Debug)]
+pub(crate) struct LateFrames {
+    /// The one made last; null before the first.
+    pub(crate) last: FrameRef,
+    /// Why the first function has got none, with the detail of the fault.
+    pub(crate) failed: Option<(Reason, i64)>,
+}
+
+impl Default for LateFrames {
+    fn default() -> LateFrames {
+        LateFrames { last: FrameRef::NULL, failed: None }
+    }
 }

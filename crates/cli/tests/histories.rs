@@ -32,9 +32,39 @@ fn a_register_is_linearizable_if_reads_store_what_they_return() {
     assert_eq!(status(&again), 1);
     assert!(stderr(&again).contains(failure), "{}", stderr(&again));
     let summary = stdout(&again);
-    assert!(summary.contains("operations, not linearizable; seed"), "{summary}");
+    assert!(summary.contains(" returned, not linearizable; seed"), "{summary}");
     // Several workers record the same.
     assert_eq!(stdout(&run(&format!("sim {command} --workers 2"))), summary);
+}
+
+/// Failures differ in the operations that they name, and are one group all the same.
+#[test]
+fn a_test_counts_operations_and_groups_failures_of_histories() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "stale.olg",
+        "materialize(value, infinity, 1, keys(1)).\n\
+         value(NODE, 0).\n\
+         w1 value(@N, X) :- periodic(@N, X, 3), f_coinFlip(0.5).\n\
+         h1 history(@N, N, \"write\", X, null, f_now(), f_now()) :- periodic(@N, X, 2).\n\
+         h2 history(@N, N, \"read\", null, X, f_now(), f_now()) :- periodic(@N, _, 5), \
+         value(@N, X).\n",
+    );
+    let line = "--linearizable register --faults none --seeds 1..10 --for 20";
+    let output = run(&format!("test {program} {line}"));
+    let text = stdout(&output);
+    let group = "10 seeds fail alike, the first is 1: register history: no order has the results\n";
+    assert!(status(&output) == 1 && text.contains(group), "{text}");
+    // Ten writes and four reads in each run.
+    let summary = "histories: 140 operations, 140 returned\n";
+    assert!(text.contains(summary), "{text}");
+    let pending = folder.file(
+        "pending.olg",
+        "h1 history(@N, N, \"write\", X, null, f_now(), null) :- periodic(@N, X, 1).\n",
+    );
+    let output = run(&format!("test {pending} {line}"));
+    assert!(status(&output) == 0 && stdout(&output).contains("200 operations, 0 returned\n"));
+    assert!(stderr(&output).contains("there was nothing to compare"), "{}", stderr(&output));
 }
 
 /// The model of a register as rules has the verdicts of the built-in one.
@@ -120,7 +150,8 @@ fn a_history_outlives_its_node() {
     let output =
         run(&format!("sim {file} --nodes 2 --script {script} --linearizable register --json"));
     assert_eq!(status(&output), 1);
-    let history = "\"history\":{\"model\":\"register\",\"operations\":2,\"linearizable\":false}";
+    let history = "\"history\":{\"model\":\"register\",\"operations\":2,\"returned\":2,\
+                   \"linearizable\":false}";
     assert!(stdout(&output).contains(history), "{}", stdout(&output));
     let lines = "  1..2 n0:1 \"n0:1\": write 1 -> null\n  3..4 n1:1 \"n1:1\": read -> null\n";
     assert!(stderr(&output).contains(lines), "{}", stderr(&output));

@@ -80,6 +80,43 @@ fn changed_rules_are_replaced_while_they_run() {
     assert!(before.is_some() && before < after, "{data}");
 }
 
+/// What a new version cannot keep is reported, and that it changes nothing.
+#[test]
+fn tables_that_start_anew_are_named() {
+    let folder = Folder::new();
+    let rules = |key: &str, lifetime: &str| {
+        format!(
+            "materialize(pair, infinity, infinity, keys({key})).
+             materialize(kept, infinity, infinity, keys(2)).
+             materialize(fact, {lifetime}, infinity, keys(2)).
+             materialize(view, {lifetime}, infinity, keys(2)).
+             fact(@NODE, 1).
+             r1 pair(@N, 1, 2) :- periodic(@N, _, 0, 1).
+             r2 kept(@N, 1) :- periodic(@N, _, 0, 1).
+             r3 view(@N, X) :- kept(@N, X).\n"
+        )
+    };
+    let first = rules("2", "infinity")
+        + "materialize(gone, infinity, infinity, keys(2)).\n\
+           r4 gone(@N, 1) :- periodic(@N, _, 0, 1).\n";
+    let path = folder.file("a.olg", &first);
+    let child = start(&folder, &[&path, "--listen", "localhost:0", "--for", "3"]);
+    std::thread::sleep(EACH);
+    folder.file("a.olg", &(first + "// No rule.\n"));
+    std::thread::sleep(EACH);
+    // Facts and views have their rows again at once.
+    folder.file("a.olg", &rules("2, 3", "60"));
+    let (_, notes) = ended(child);
+    let lines: Vec<&str> = notes.lines().filter(|line| line.starts_with("tidemill: ")).collect();
+    let expected = [
+        "tidemill: nothing has changed",
+        "tidemill: goes on with the new rules",
+        "tidemill: the table `gone` is gone",
+        "tidemill: the table `pair` starts anew, as it has another key",
+    ];
+    assert_eq!(lines, expected, "{notes}");
+}
+
 /// The entry component is not replaced, which is reported; with `--restart` the run restarts.
 #[test]
 fn what_cannot_be_replaced_starts_the_run_again_on_demand() {

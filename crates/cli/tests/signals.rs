@@ -126,6 +126,29 @@ fn an_endless_turn_is_an_error_that_names_its_rules() {
     }
 }
 
+/// Each turn ends, and its change starts the next; `test` reports it as any other failure.
+#[test]
+fn turns_that_follow_each_other_without_end_are_an_error_that_names_their_rules() {
+    let folder = Folder::new();
+    let program = "\
+materialize(hit, infinity, infinity, keys(2)).
+materialize(count, infinity, 1, keys(1)).
+hit(NODE, 1). count(NODE, 0).
+r1 count(@N, C + 1) :- hit(@N, _), count(@N, C).
+";
+    let file = folder.file("count.olg", program);
+    let wanted = "count.olg:4:4: error[turn-limit]: a turn follows 2000 others, each started by a \
+                  change of the last, and is given up; the rules of its cycle: r1 (";
+    for verb in ["sim", "run --nodes 1 --for 1"] {
+        let output = run(&format!("{verb} {file} --turn-limit 2000"));
+        assert_eq!(status(&output), 1, "{verb}: {}", stderr(&output));
+        assert!(stderr(&output).contains(wanted), "{verb}: {}", stderr(&output));
+    }
+    let output = run(&format!("test {file} --seeds 1..3 --turn-limit 2000 --no-shrink"));
+    assert_eq!(status(&output), 1, "{}", stderr(&output));
+    assert_eq!(stdout(&output).matches(wanted).count(), 3, "{}", stdout(&output));
+}
+
 #[test]
 fn what_is_only_watched_needs_no_consumer() {
     let folder = Folder::new();

@@ -139,6 +139,43 @@ fn going_round_a_cycle_has_a_limit_of_its_own() {
     assert!(node.counters().rules[4].derived < CYCLE_TUPLES_MAX / 4);
 }
 
+/// Rules that change the tables that start them go round over turns, each of which ends.
+#[test]
+fn a_chain_of_changes_without_end_is_given_up_and_its_cycle_is_named() {
+    let source = r#"
+        materialize(count, infinity, 1, keys(1)).
+        materialize(half, infinity, 1, keys(1)).
+        c1 half(@N, X) :- count(@N, X), f_now() >= f_now().
+        c2 count(@N, X + 1) :- half(@N, X), X < 5000, f_now() >= f_now().
+        c3 count(@N, 0) :- half(@N, X), X == 5000, f_now() >= f_now().
+        c4 count(@N, X) :- start(@N, X).
+    "#;
+    let mut node = node(source);
+    let mut log = Log::default();
+    node.limit_turns(1000);
+    let chain = |node: &mut Node, log: &mut Log, tuple: &str| {
+        let mut turns = 0;
+        let mut progress = turn(node, log, tuple);
+        while node.waiting() > 0 {
+            progress = run(node, log);
+            turns += 1;
+        }
+        (turns, progress)
+    };
+    let rules = vec!["c1".to_owned(), "c2".to_owned(), "c3".to_owned()];
+    assert_eq!(chain(&mut node, &mut log, r#"start("n0:1", 9000)"#), (2, Progress::Done));
+    assert_eq!(log.0, []);
+    // The turn that is given up has had no effect.
+    assert_eq!(chain(&mut node, &mut log, r#"start("n0:1", 1)"#), (1001, Progress::Exceeded));
+    assert_eq!(log.0, [(Limit::Chain(1000), rules)]);
+    assert_eq!(rows(&node, "count"), [r#"count("n0:1", 501)"#]);
+    // The next may be half as long, until one has ended that is longer than a half of that.
+    assert_eq!(chain(&mut node, &mut log, r#"start("n0:1", 1)"#), (501, Progress::Exceeded));
+    assert_eq!(chain(&mut node, &mut log, r#"start("n0:1", 4900)"#), (251, Progress::Exceeded));
+    assert_eq!(chain(&mut node, &mut log, r#"start("n0:1", 9000)"#), (2, Progress::Done));
+    assert_eq!(chain(&mut node, &mut log, r#"start("n0:1", 1)"#), (126, Progress::Exceeded));
+}
+
 /// A turn that repeatedly does not end is limited ever more; one that ends within its limit gets it
 /// back.
 #[test]

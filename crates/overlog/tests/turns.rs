@@ -260,3 +260,46 @@ fn a_refresh_of_hard_state_refreshes_nothing_else() {
         assert_eq!(counts(&network), [0, 0, 0], "{watch}");
     }
 }
+
+/// As views, the rows of such rules would displace what they follow from.
+#[test]
+fn a_table_rule_that_replaces_the_row_it_reads_updates_it() {
+    let source = r#"
+        materialize(state, infinity, infinity, keys(2)).
+        materialize(expired, infinity, infinity, keys(2)).
+        materialize(sample, infinity, 1, keys(1)).
+        materialize(most, infinity, 1, keys(1)).
+        materialize(ended, infinity, infinity, keys(2)).
+        most("n0:1", 0).
+        s1 state(@N, D, "closed") :- state(@N, D, "open"), expired(@N, D).
+        s2 most(@N, X) :- sample(@N, X), most(@N, Old), X > Old.
+        s3 ended(@N, D) :- state(@N, D, "closed").
+        watchmod(most, "i").
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    network.run_to(0.1);
+    for tuple in [
+        r#"state("n0:1", 1, "open")"#,
+        r#"state("n0:1", 2, "open")"#,
+        r#"expired("n0:1", 2)"#,
+        r#"expired("n0:1", 3)"#,
+        r#"state("n0:1", 3, "open")"#,
+        r#"sample("n0:1", 5)"#,
+        r#"sample("n0:1", 3)"#,
+        r#"sample("n0:1", 7)"#,
+    ] {
+        network.inject(0, tuple).run_for(0.1);
+    }
+    let states = [
+        r#"state("n0:1", 1, "open")"#,
+        r#"state("n0:1", 2, "closed")"#,
+        r#"state("n0:1", 3, "closed")"#,
+    ];
+    assert_eq!(network.rows(0, "state"), states);
+    assert_eq!(network.rows(0, "ended"), [r#"ended("n0:1", 2)"#, r#"ended("n0:1", 3)"#]);
+    let lines = ["i - most(\"n0:1\", 0)", "i - most(\"n0:1\", 5)", "i - most(\"n0:1\", 7)"];
+    assert_eq!(*network.lines.borrow(), lines);
+    // Its effect stays, as that of an event rule does.
+    network.delete(0, r#"expired("n0:1", 2)"#).run_for(0.1);
+    assert_eq!(network.rows(0, "state"), states);
+}

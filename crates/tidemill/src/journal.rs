@@ -257,6 +257,9 @@ impl fmt::Display for GivenUpNote<'_> {
             Limit::Looked(most) => {
                 write!(f, "a turn looks at more than {most} rows in a cycle of rules")?;
             }
+            Limit::Chain(most) => {
+                write!(f, "a turn follows {most} others, each started by a change of the last,")?;
+            }
             Limit::Changes(most) => write!(f, "a turn derives more than {most} changes")?,
             Limit::Views(Overrun::Changed(most)) => {
                 write!(f, "a commit changes more than {most} rows of views")?;

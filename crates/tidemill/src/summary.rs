@@ -166,6 +166,7 @@ impl Summary {
                     json.key("history").object(|json| {
                         json.key("model").string(&checked.model);
                         json.key("operations").number(checked.operations);
+                        json.key("returned").number(checked.returned);
                         json.key("linearizable").bool(checked.failure.is_none());
                     });
                 }
@@ -297,9 +298,10 @@ impl fmt::Display for Summary {
         if self.violations > 0 {
             write!(f, "; violations: {}", self.violations)?;
         }
-        if let Some(Checked { model, operations, failure }) = &self.history {
+        if let Some(Checked { model, operations, returned, failure }) = &self.history {
             let not = if failure.is_some() { "not " } else { "" };
-            write!(f, "; {model} history: {operations} operations, {not}linearizable")?;
+            write!(f, "; {model} history: {operations} operations, ")?;
+            write!(f, "{returned} returned, {not}linearizable")?;
         }
         if let Some(seed) = self.seed {
             write!(f, "; seed {seed}")?;
@@ -337,14 +339,15 @@ mod tests {
     #[test]
     fn a_history_is_part_of_it() {
         let failure = Some("no order".to_owned());
-        let checked = Checked { model: "kv".to_owned(), operations: 9, failure };
+        let checked = Checked { model: "kv".to_owned(), operations: 9, returned: 8, failure };
         let mut summary = Summary { history: Some(checked), ..summary() };
         assert!(!summary.is_well());
-        let end = "; kv history: 9 operations, not linearizable; seed 7";
+        let end = "; kv history: 9 operations, 8 returned, not linearizable; seed 7";
         assert!(summary.to_string().ends_with(end), "{summary}");
         summary.history.iter_mut().for_each(|checked| checked.failure = None);
         assert!(summary.is_well());
-        let part = "\"history\":{\"model\":\"kv\",\"operations\":9,\"linearizable\":true}";
+        let part =
+            "\"history\":{\"model\":\"kv\",\"operations\":9,\"returned\":8,\"linearizable\":true}";
         assert!(summary.json().contains(part), "{}", summary.json());
     }
 

@@ -391,8 +391,9 @@ pub struct ControlArgs {
 /// `why`.
 #[derive(Args, Debug)]
 pub struct WhyArgs {
-    /// The node, host:port, and the tuple as it is printed: 'path("localhost:10000", 3)'; with
-    /// `not` before them, why it is not there, where `_` stands for anything
+    /// The node, host:port, and the tuple as it is printed: 'path("localhost:10000", 3)', where `_`
+    /// stands for anything (of several tuples the last is explained); with `not` before them, why
+    /// it is not there
     #[arg(value_names = ["[not] ADDR", "TUPLE"], num_args = 2..=3, required = true)]
     pub words: Vec<String>,
     /// Give up on a node after S seconds without an answer

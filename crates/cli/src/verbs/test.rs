@@ -146,6 +146,9 @@ fn run(
     }
     out.write(&if json { figures.json() } else { figures.to_string() });
     out.write("\n");
+    if figures.histories.is_some_and(|histories| histories.returned == 0) {
+        report.note("no operation of a history has returned: there was nothing to compare");
+    }
     let (seconds, rate) = (figures.elapsed.as_secs_f64(), figures.rate());
     report.note(&format!("tested in {seconds:.3} s, {rate:.0} seeds a second"));
     match out.finish() {

@@ -7,6 +7,7 @@ use tidemill_event::{Loop, Time};
 use tidemill_relation::plan::RelationId;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
+use tidemill_stdx::sorted::SortedSet;
 
 use super::peer_table::Peers;
 use super::periodics::start_periodics;
@@ -88,14 +89,17 @@ fn attempt<W: World>(world: &mut W, events: &mut Loop<W>) -> Result<(), Kept> {
     }
     *pending = None;
     let old = take_over(world.fleet(), program);
-    let mut crossings = Vec::new();
+    let (mut crossings, mut emptied) = (Vec::new(), SortedSet::new());
     for (id, life, replacement) in prepared {
+        if let Some((alive, _)) = world.fleet().alive(id, life) {
+            emptied.extend(alive.node.emptied(&replacement));
+        }
         replace_one(world, events, (id, life), replacement);
         if let Some((alive, _)) = world.fleet().alive(id, life) {
             crossings.push((id, alive.node.take_crossings()));
         }
     }
-    world.replaced(events, Switched { old, crossings });
+    world.replaced(events, Switched { old, crossings, emptied });
     Ok(())
 }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use tidemill_event::{Endpoint, Loop};
 use tidemill_relation::{OwnedValue, TupleBuf};
+use tidemill_stdx::sorted::SortedSet;
 
 use super::state::{Fleet, NodeId};
-use crate::node::{Crossing, Program};
+use crate::node::{Crossing, Emptied, Program};
 use crate::query::AskerId;
 
 /// The world of a loop that runs a fleet.
@@ -76,6 +77,8 @@ pub struct Switched {
     pub old: Arc<Program>,
     /// The differences in the tables of each node that cross to other parts of the program.
     pub crossings: Vec<(NodeId, TupleBuf<Crossing>)>,
+    /// The tables that start anew at a node, as the new program declares them otherwise.
+    pub emptied: SortedSet<Emptied>,
 }
 
 /// Whether an asker takes more of its answer.

@@ -16,6 +16,10 @@ pub const CYCLE_TUPLES_MAX: u64 = 500_000;
 /// Rows of tables that joins may examine for each of those.
 pub(super) const CYCLE_ROWS_PER_TUPLE: u64 = 20;
 
+/// Changes of tables in a chain, in which each is queued by the turn of the one before: only rules
+/// that go round for ever have such long ones.
+pub const CHAIN_CHANGES_MAX: u64 = 500_000;
+
 /// Table changes and tuples for other nodes that a turn may derive.
 pub(super) const TURN_CHANGES_MAX: usize = DERIVED_MAX as usize;
 
@@ -30,6 +34,8 @@ pub enum Limit {
     Looked(u64),
     /// The limit of table changes and tuples for other nodes.
     Changes(u64),
+    /// The limit of changes in a chain.
+    Chain(u64),
     /// The limits of its views in a commit.
     Views(Overrun),
 }
@@ -73,6 +79,7 @@ pub(super) struct Allowances {
     pub(super) tuples: Allowance,
     pub(super) cycle_tuples: Allowance,
     pub(super) cycle_rows: Allowance,
+    pub(super) chain: Allowance,
     /// Rows that views which compute values as they recurse may change in a commit.
     pub(super) computed: Allowance,
     /// Rows that all views may change in a commit.
@@ -83,8 +90,8 @@ impl Allowances {
     /// Whether a turn that was given up has reduced one.
     #[inline]
     pub(super) fn are_reduced(&self) -> bool {
-        let Allowances { tuples, cycle_tuples, cycle_rows, computed, rows } = self;
-        let halved = tuples.halved | cycle_tuples.halved | cycle_rows.halved;
+        let Allowances { tuples, cycle_tuples, cycle_rows, chain, computed, rows } = self;
+        let halved = tuples.halved | cycle_tuples.halved | cycle_rows.halved | chain.halved;
         halved | computed.halved | rows.halved != 0
     }
 }
@@ -95,6 +102,7 @@ impl Default for Allowances {
             tuples: Allowance::new(TURN_TUPLES_MAX),
             cycle_tuples: Allowance::new(CYCLE_TUPLES_MAX),
             cycle_rows: Allowance::new(CYCLE_TUPLES_MAX * CYCLE_ROWS_PER_TUPLE),
+            chain: Allowance::new(CHAIN_CHANGES_MAX),
             computed: Allowance::new(COMPUTED_MAX),
             rows: Allowance::new(DERIVED_MAX),
         }
@@ -109,6 +117,8 @@ pub(super) struct Taken {
     /// Tuples that rules on a cycle derived, and rows examined for them.
     pub(super) cycle_tuples: u64,
     pub(super) cycle_rows: u64,
+    /// Changes in the chain that the running one ends.
+    pub(super) link: u64,
     /// The number of derivations between the tuple that started the turn and the current ones.
     pub(super) generation: usize,
 }

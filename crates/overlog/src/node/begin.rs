@@ -58,7 +58,8 @@ impl Node {
         match event {
             // It is read in place, in the inbox.
             Event::Tuple { .. } => {}
-            &Event::Change { relation, ref row } => {
+            &Event::Change { relation, ref row, link } => {
+                self.turn.taken.link = u64::from(link.number());
                 self.run_strands::<MEASURES>(Start::Change, relation, row.as_seq(), observer);
             }
             &Event::Periodic { timer } => {

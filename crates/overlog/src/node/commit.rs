@@ -9,7 +9,7 @@ use tidemill_stdx::say;
 
 use super::Node;
 use super::costs::Engine;
-use super::event::Event;
+use super::event::{Event, Link};
 use super::failing::Failing;
 use super::program::Program;
 use super::stages::Stage;
@@ -105,6 +105,9 @@ impl Node {
         let follows = recorded + self.announce(observer);
         self.counters.dropped_table_full = self.views.refused();
         self.stayed_within_limits();
+        if follows == 0 {
+            self.allowances.chain.ended(self.turn.taken.link);
+        }
         self.inbox.end();
         if self.views.has_changed() {
             self.views.settle(&mut self.database);
@@ -170,7 +173,8 @@ impl Node {
         if is_queued {
             let mut row = self.spare_row();
             row.extend(columns);
-            self.inbox.push(Event::Change { relation, row });
+            let link = Link::behind(self.inbox.running());
+            self.inbox.push(Event::Change { relation, row, link });
         }
         is_queued
     }

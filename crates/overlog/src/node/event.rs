@@ -28,6 +28,8 @@ pub enum Event {
         relation: RelationId,
         /// The row.
         row: SeqBuilder,
+        /// Its place in a chain of changes.
+        link: Link,
     },
     /// A timer fired.
     Periodic {
@@ -78,6 +80,38 @@ impl Event {
             Event::Traced(traced) => matches!(**traced, Traced::Recorded(_)),
             _ => false,
         }
+    }
+}
+
+/// The number of changes in a chain: each queued by the turn of the one before. It limits chains
+/// without end, and is no part of an event: those that differ in it alone are equal. Little-endian;
+/// with three bytes events remain as small as they are.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Link([u8; 3]);
+
+impl Link {
+    const NUMBER_MAX: u32 = (1 << 24) - 1;
+
+    /// The number of changes, this one included; no more than fit.
+    pub(super) fn number(self) -> u32 {
+        let [low, middle, high] = self.0;
+        u32::from_le_bytes([low, middle, high, 0])
+    }
+
+    /// The place of a change that the turn of an event queues.
+    pub(super) fn behind(event: Option<&Event>) -> Link {
+        let before = match event {
+            Some(Event::Change { link, .. }) => link.number(),
+            _ => 0,
+        };
+        let [low, middle, high, _] = (before + 1).min(Link::NUMBER_MAX).to_le_bytes();
+        Link([low, middle, high])
+    }
+}
+
+impl PartialEq for Link {
+    fn eq(&self, _: &Link) -> bool {
+        true
     }
 }
 

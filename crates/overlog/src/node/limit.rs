@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tidemill_relation::SeqBuilder;
-use tidemill_relation::plan::{Action, On, RelationId, RuleId};
+use tidemill_relation::plan::{Action, On, RelationId, RuleId, Strand};
 use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::view::Overrun;
 use tidemill_stdx::sorted::SortedSet;
@@ -20,12 +20,13 @@ use crate::program::WorkedBy;
 
 impl Node {
     /// Gives up turns that derive more event tuples than this, with or without cycles, or more
-    /// rows of views that compute values as they recurse.
+    /// rows of views that compute values as they recurse, and longer chains of changes.
     pub fn limit_turns(&mut self, tuples_max: u64) {
         self.allowances = Allowances {
             tuples: Allowance::new(tuples_max),
             cycle_tuples: Allowance::new(tuples_max),
             cycle_rows: Allowance::new(tuples_max.saturating_mul(CYCLE_ROWS_PER_TUPLE)),
+            chain: Allowance::new(tuples_max),
             computed: Allowance::new(tuples_max),
             ..self.allowances
         };
@@ -68,6 +69,9 @@ impl Node {
         if turn.taken.cycle_rows > most.cycle_rows.get() {
             return Some(Limit::Looked(most.cycle_rows.get()));
         }
+        if turn.taken.link > most.chain.get() {
+            return Some(Limit::Chain(most.chain.get()));
+        }
         let changes = turn.changes.len() + turn.sends.len();
         (changes > TURN_CHANGES_MAX).then_some(Limit::Changes(TURN_CHANGES_MAX as u64))
     }
@@ -91,6 +95,12 @@ impl Node {
 
     /// Reports a turn that is given up because it derives too much.
     pub(super) fn report_turn(&mut self, limit: Limit, observer: &mut dyn Observer) {
+        if let (Limit::Chain(_), Some(Event::Change { relation, .. })) =
+            (limit, self.inbox.running())
+        {
+            let rules = cycle_of_changes(&self.program, *relation);
+            return self.report_given_up(limit, rules, observer);
+        }
         let current = self.turn.current.as_ref().and_then(|all| all.get(self.turn.position));
         let current = current.map(|(derived, _)| derived).or(self.turn.untaken.first);
         let Some(derived) = current.or_else(|| Some(self.turn.queue.get(0)?.0)) else {
@@ -119,6 +129,7 @@ impl Node {
             Limit::Tuples(_) => self.allowances.tuples.exceeded(),
             Limit::Cycle(_) => self.allowances.cycle_tuples.exceeded(),
             Limit::Looked(_) => self.allowances.cycle_rows.exceeded(),
+            Limit::Chain(_) => self.allowances.chain.exceeded(),
             Limit::Changes(_) => {}
             Limit::Views(Overrun::Changed(_)) => self.allowances.rows.exceeded(),
             Limit::Views(_) => self.allowances.computed.exceeded(),
@@ -153,7 +164,7 @@ impl Node {
                 Traced::Received(it) => tuple(it.relation, &it.row),
                 Traced::Recorded(_) => "what views have derived".to_owned(),
             },
-            Event::Change { relation, row } => {
+            Event::Change { relation, row, .. } => {
                 format!("the change of {}", tuple(*relation, row))
             }
             Event::Periodic { timer } => {
@@ -184,8 +195,37 @@ fn cycle_through(program: &Program, relation: RelationId) -> SortedSet<RuleId> {
     let mut edges: Vec<(RelationId, RelationId, Option<RuleId>)> = strands
         .map(|strand| (strand.trigger.relation, strand.output.relation, Some(strand.rule)))
         .collect();
+    edges.extend(edges_of_stages(program));
+    rules_through(relation, &edges)
+}
+
+/// The rules through which changes of a table lead to others of it, over several turns.
+fn cycle_of_changes(program: &Program, relation: RelationId) -> SortedSet<RuleId> {
+    let plan = program.plan();
+    let strand =
+        |strand: &Strand| (strand.trigger.relation, strand.output.relation, Some(strand.rule));
+    let mut edges: Vec<(RelationId, RelationId, Option<RuleId>)> =
+        plan.strands.iter().map(strand).collect();
+    for view in plan.strata.iter().flat_map(|stratum| &stratum.rules) {
+        edges.extend(view.body.iter().map(|atom| (atom.relation, view.head, Some(view.rule))));
+    }
+    edges.extend(edges_of_stages(program));
+    rules_through(relation, &edges)
+}
+
+/// The relations that operators read and yield.
+fn edges_of_stages(
+    program: &Program,
+) -> impl Iterator<Item = (RelationId, RelationId, Option<RuleId>)> {
     let stages = program.compiled.stages.iter().filter(|stage| stage.by == WorkedBy::Node);
-    edges.extend(stages.map(|stage| (stage.input, stage.output, None)));
+    stages.map(|stage| (stage.input, stage.output, None))
+}
+
+/// The rules of the edges on a cycle through a relation.
+fn rules_through(
+    relation: RelationId,
+    edges: &[(RelationId, RelationId, Option<RuleId>)],
+) -> SortedSet<RuleId> {
     let ahead = reached(relation, edges.iter().map(|&(from, to, _)| (from, to)));
     let back = reached(relation, edges.iter().map(|&(from, to, _)| (to, from)));
     let inside =

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::Scope;
-use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::plan::{Plan, Relation, RelationId};
 use tidemill_relation::table::{RowId, Table};
 use tidemill_relation::view::{ASSERTED, Change, ChangeKind, Progress, Views};
 use tidemill_relation::{SeqBuilder, TupleBuf, Value};
@@ -114,6 +114,33 @@ impl Node {
         self.refine_new(&mut new, now_ns, observer)?;
         new.changes = self.differences(program, &new.database);
         Ok(new)
+    }
+
+    /// The tables with rows that nothing but this program has, and that the new one declares
+    /// otherwise: they start anew.
+    pub fn emptied(&self, new: &Replacement) -> Vec<Emptied> {
+        let (old, plan) = (self.program.plan(), new.program.plan());
+        let relations = (0..).map(RelationId).zip(&old.relations);
+        let emptied = relations.filter_map(|(id, relation)| {
+            let of_system = ["sys::", "sim::"].iter().any(|it| relation.name.starts_with(it));
+            let is_declared = relation.table().is_some() && !relation.hidden && !of_system;
+            if !is_declared || same(old, plan, id).is_some() {
+                return None;
+            }
+            let next = plan.find(&relation.name);
+            // Facts of the new program are inserted again.
+            let is_fact = |event: &&Event| match event {
+                Event::Tuple { relation, .. } => Some(*relation) == next,
+                _ => false,
+            };
+            let facts = new.facts.iter().filter(is_fact).count();
+            let table = self.database.table(relation.candidates.unwrap_or(id));
+            let asserted = table.by_age();
+            let asserted = asserted.iter().filter(|(row, _)| stands(relation, table, *row)).count();
+            let other = OtherTable::of(relation, next.map(|next| plan.relation(next)));
+            (asserted > facts).then(|| Emptied { table: relation.name.clone(), other })
+        });
+        emptied.collect()
     }
 
     /// Switches to another program, for which this node has [prepared](Node::prepare) since its
@@ -221,13 +248,9 @@ impl Node {
             // For a displaced row, only the candidate exists.
             let candidates = old.relation(from).candidates;
             let table = self.database.table(candidates.unwrap_or(from));
-            let stands = |row: RowId| match candidates {
-                None => table.is_asserted(row),
-                Some(_) => table.value(row, 0).equal(&Value::Int(ASSERTED)),
-            };
             let first = usize::from(candidates.is_some());
             for (row, at_ns) in table.by_age() {
-                if stands(row) {
+                if stands(old.relation(from), table, row) {
                     let values: Vec<Value<'_>> = table.values(row).skip(first).collect();
                     new.views.insert(plan, &mut new.database, id, &values, at_ns);
                 }
@@ -314,6 +337,58 @@ impl Program {
     }
 }
 
+/// A table that starts anew with another program.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Emptied {
+    /// Its name.
+    pub table: String,
+    /// What it is in the new program.
+    pub other: OtherTable,
+}
+
+/// What is in place of a table that another program declares otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum OtherTable {
+    /// No table.
+    Nothing,
+    /// A table with other columns, or the location in another one.
+    Columns,
+    /// One with another key.
+    Key,
+    /// One with another lifetime.
+    Lifetime,
+    /// One with another maximum size.
+    Size,
+    /// One whose rows follow from soft state, or no longer do.
+    Rules,
+}
+
+impl OtherTable {
+    fn of(old: &Relation, new: Option<&Relation>) -> OtherTable {
+        let both = new.and_then(|new| Some((new, old.table()?, new.table()?)));
+        let Some((new, one, other)) = both else { return OtherTable::Nothing };
+        if (one.arity, old.location) != (other.arity, new.location) {
+            OtherTable::Columns
+        } else if one.key != other.key {
+            OtherTable::Key
+        } else if one.lifetime_ns != other.lifetime_ns {
+            OtherTable::Lifetime
+        } else if one.size_max != other.size_max {
+            OtherTable::Size
+        } else {
+            OtherTable::Rules
+        }
+    }
+}
+
+/// Whether a row of a table, or of its candidates if it has some, is asserted.
+fn stands(relation: &Relation, table: &Table, row: RowId) -> bool {
+    match relation.candidates {
+        None => table.is_asserted(row),
+        Some(_) => table.value(row, 0).equal(&Value::Int(ASSERTED)),
+    }
+}
+
 /// An event that waits, as one of the new program.
 fn translated(event: Event, old: &Plan, new: &Plan, timers: &[Option<usize>]) -> Option<Event> {
     Some(match event {
@@ -328,9 +403,9 @@ fn translated(event: Event, old: &Plan, new: &Plan, timers: &[Option<usize>]) ->
             // Records of the old program name its rules by number.
             Traced::Recorded(_) => return None,
         },
-        Event::Change { relation, row } => {
+        Event::Change { relation, row, link } => {
             let relation = same(old, new, relation)?;
-            Event::Change { relation, row }
+            Event::Change { relation, row, link }
         }
         Event::Periodic { timer } => {
             Event::Periodic { timer: timers.iter().position(|old| *old == Some(timer))? }

@@ -1,11 +1,13 @@
 //! Rules over tables, without an event and without aggregates.
 
 use tidemill_diag::Diagnostic;
-use tidemill_relation::plan::{Action, On, ViewKind};
+use tidemill_relation::expr::Expr;
+use tidemill_relation::plan::{Action, HeadColumn, On, Pattern, ViewKind};
+use tidemill_relation::table::Key;
 
 use super::parts::{Parts, View, locations, tables};
 use super::remote;
-use crate::ir::{Catalog, Rule};
+use crate::ir::{Atom, Catalog, Rule};
 use crate::localise::{self, Start};
 
 /// A rule over tables without aggregates.
@@ -14,7 +16,7 @@ pub(super) fn rewrite(
     catalog: &mut Catalog,
     parts: &mut Parts,
 ) -> Result<(), Diagnostic> {
-    if rule.head.action != Action::Insert || rule.is_impure() {
+    if rule.head.action != Action::Insert || rule.is_impure() || updates(&rule, catalog) {
         return on_change(&rule, catalog, parts);
     }
     if locations(&rule, catalog).len() > 1 {
@@ -41,6 +43,38 @@ fn on_change(rule: &Rule, catalog: &mut Catalog, parts: &mut Parts) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Whether the rule replaces a row that it reads, by one of the same key with other columns. It
+/// cannot be a view: its row would displace what it follows from, be deleted with that, and so make
+/// room for the displaced row, from which it follows again.
+fn updates(rule: &Rule, catalog: &Catalog) -> bool {
+    let head = &rule.head;
+    let Some(spec) = catalog.relation(head.relation).table() else { return false };
+    let Key::Columns(key) = &spec.key else { return false };
+    let is_replaced = |atom: &Atom| {
+        let is_same = |column: usize| match &head.columns[column] {
+            HeadColumn::Value(value) => is_value(&atom.columns[column], value),
+            HeadColumn::Aggregate { .. } => false,
+        };
+        let place = head.location_column(catalog);
+        !atom.negated
+            && atom.relation == head.relation
+            && atom.columns.len() == head.columns.len()
+            && atom.location_column(catalog) == place
+            && key.iter().chain([&place]).all(|column| is_same(*column as usize))
+            && !(0..head.columns.len()).all(is_same)
+    };
+    is_maintained(rule, catalog) && rule.atoms().any(is_replaced)
+}
+
+/// Whether a column that matches a pattern has this value.
+fn is_value(pattern: &Pattern, value: &Expr) -> bool {
+    match (pattern, value) {
+        (Pattern::Reg(bound), Expr::Reg(reg)) => bound == reg,
+        (Pattern::Equal(known), value) => known == value,
+        _ => false,
+    }
 }
 
 /// Whether the head stays until it is deleted, and the body reports its deletions.

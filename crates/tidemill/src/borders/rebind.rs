@@ -43,7 +43,7 @@ pub(crate) fn rebind(
     (checked, graph): (&Checked, Option<&Graph>),
     switched: Switched,
 ) {
-    let Switched { old, crossings } = switched;
+    let Switched { old, crossings, .. } = switched;
     let new = machine.fleet.program().clone();
     let counterparts = Counterparts { old: &old, new: &new };
     let faults = machine.sinks.rebind(&checked.sinks, &machine.registry, events.wall());

@@ -132,7 +132,7 @@ pub(super) fn key_of(
             let kind = u8::from(*delete) | u8::from(*received) << 1;
             tuple(kind, *relation, row.as_seq());
         }
-        Event::Change { relation, row } => tuple(4, *relation, row.as_seq()),
+        Event::Change { relation, row, .. } => tuple(4, *relation, row.as_seq()),
         Event::Facts { tuples } => {
             tuples.iter().for_each(|(relation, row)| tuple(5, *relation, row.as_seq()));
         }
@@ -163,7 +163,7 @@ impl fmt::Display for EventText<'_> {
                 f.write_str(if *delete { "delete " } else { "" })?;
                 tuple(f, *relation, row.as_seq())
             }
-            Event::Change { relation, row } => tuple(f, *relation, row.as_seq()),
+            Event::Change { relation, row, .. } => tuple(f, *relation, row.as_seq()),
             Event::Facts { tuples } => {
                 for (at, (relation, row)) in tuples.iter().enumerate() {
                     f.write_str(if at > 0 { ", " } else { "" })?;

@@ -80,8 +80,8 @@ impl Renaming {
                 delete: *delete,
                 received: *received,
             },
-            Event::Change { relation, row } => {
-                Event::Change { relation: *relation, row: renamed(row) }
+            Event::Change { relation, row, link } => {
+                Event::Change { relation: *relation, row: renamed(row), link: *link }
             }
             Event::Facts { tuples } => Event::Facts {
                 tuples: tuples.iter().map(|(relation, row)| (*relation, renamed(row))).collect(),

@@ -502,7 +502,7 @@ impl Turns {
 /// Whether an event may start a strand: the change of a row does not if each strand that it could
 /// start requires another constant.
 fn may_start(plan: &Plan, event: &Event) -> bool {
-    let Event::Change { relation, row } = event else { return true };
+    let Event::Change { relation, row, .. } = event else { return true };
     let fits = |(value, bind): (Value<'_>, &Bind)| match bind {
         Bind::Equal(Expr::Const(constant)) => constant.get().equal(&value),
         Bind::Equal(_) | Bind::Ignore | Bind::Reg(_) => true,

@@ -30,6 +30,24 @@ pub const RELATION: &str = "history";
 /// Its columns.
 const COLUMNS: usize = 7;
 
+/// The beginnings of failures, before the key.
+const NO_ORDER: &str = "no order of these operations";
+const TOO_MANY: &str = "too many orders of the operations";
+
+/// The kind of a failure, by the line that names it: what failures of different runs share. `None`
+/// if the line is not about a history.
+pub(crate) fn kind_of_failure(line: &str) -> Option<String> {
+    let (model, failure) = line.strip_prefix("tidemill: ")?.split_once(" history: ")?;
+    let kind = if failure.starts_with(NO_ORDER) {
+        "no order has the results"
+    } else if failure.starts_with(TOO_MANY) {
+        "too many orders to try them"
+    } else {
+        "an operation that cannot be checked"
+    };
+    Some(format!("{model} history: {kind}"))
+}
+
 /// Whether rules declare the relation, with its columns.
 pub fn is_recorded(rules: &Compiled) -> bool {
     let plan = &rules.plan;
@@ -138,7 +156,10 @@ impl History {
     /// Checks it against a model.
     pub(crate) fn check(self, model: &Model) -> Checked {
         let (name, count) = (model.name(), self.operations.len() as u64);
-        let checked = |failure| Checked { model: name.to_owned(), operations: count, failure };
+        let returned =
+            self.operations.values().filter(|ended| ended.returned.is_some()).count() as u64;
+        let checked =
+            |failure| Checked { model: name.to_owned(), operations: count, returned, failure };
         if let Some(wrong) = self.wrong {
             return checked(Some(wrong));
         }
@@ -163,14 +184,14 @@ impl History {
             Ok(Verdict::Linearizable) => None,
             Ok(Verdict::Undecided(key)) => {
                 let of_key = of_key(&key);
-                Some(format!("too many orders of the operations{of_key} are possible to try them"))
+                Some(format!("{TOO_MANY}{of_key} are possible to try them"))
             }
             Err(Wrong::Operation(wrong)) => {
                 Some(format!("{}: {}", line(wrong.operation), wrong.reason))
             }
             Ok(Verdict::Fails(failure)) => {
                 let (of_key, others) = (of_key(&failure.key), failure.others);
-                let mut text = format!("no order of these operations{of_key} has their results");
+                let mut text = format!("{NO_ORDER}{of_key} has their results");
                 if others > 0 {
                     text += &format!(", wherever the {others} others are placed");
                 }
@@ -214,6 +235,8 @@ pub struct Checked {
     pub model: String,
     /// The number of operations.
     pub operations: u64,
+    /// The number of those that have returned.
+    pub returned: u64,
     /// Why it is not linearizable, or cannot be checked; several lines.
     pub failure: Option<String>,
 }
@@ -276,7 +299,7 @@ mod tests {
         history.record(&row("a", "write", [Value::Int(1), null, at(0), at(90)]));
         history.record(&row("b", "read", [null, null, at(20), at(30)]));
         let checked = history.check(&Model::Known(KnownModel::Register));
-        assert_eq!(checked.operations, 2);
+        assert_eq!((checked.operations, checked.returned), (2, 2));
         assert_eq!(
             checked.failure.as_deref(),
             Some(

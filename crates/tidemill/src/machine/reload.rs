@@ -7,6 +7,7 @@ use tidemill_cl::ir::succession::Succession;
 use tidemill_event::Loop;
 use tidemill_overlog::control::{End, RULES_BYTES_MAX, Status};
 use tidemill_overlog::fleet::Switched;
+use tidemill_overlog::node::{Emptied, OtherTable};
 use tidemill_packet::graph::Graph;
 
 use super::parts::rules_of;
@@ -163,6 +164,10 @@ fn take(machine: &mut Machine, events: &mut Loop<Machine>, source: &mut Source, 
     }
     let changed = next.changed;
     match (refused(machine, events, source, &next), source.on_change) {
+        // A graph is replaced all the same, as it may read files that have changed.
+        (None, _) if changed == Kinds::default() && next.revision.graph.is_none() => {
+            machine.note("nothing has changed");
+        }
         (None, _) => {
             if let Err(NotReplaced { notice, why }) = replace(machine, events, source, next) {
                 machine.note(&format!("{notice}: {why}"));
@@ -292,6 +297,22 @@ fn replace_rules(
 pub(super) fn rebind(machine: &mut Machine, events: &mut Loop<Machine>, switched: Switched) {
     let Some(Pending { borders, graph }) = machine.pending.take() else { return };
     borders::rebind(machine, events, (&borders, graph.as_ref()), switched);
+}
+
+/// The tables that start anew with other rules, a line each.
+pub(super) fn starting_anew(switched: &Switched) -> Vec<String> {
+    let line = |emptied: &Emptied| {
+        let other = match emptied.other {
+            OtherTable::Nothing => return format!("the table `{}` is gone", emptied.table),
+            OtherTable::Columns => "has other columns",
+            OtherTable::Key => "has another key",
+            OtherTable::Lifetime => "has another lifetime",
+            OtherTable::Size => "has another maximum size",
+            OtherTable::Rules => "depends on other rules",
+        };
+        format!("the table `{}` starts anew, as it {other}", emptied.table)
+    };
+    switched.emptied.iter().map(line).collect()
 }
 
 /// Replaces the graphs of all nodes; returns the reason if one fails.

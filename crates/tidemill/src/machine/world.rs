@@ -74,10 +74,12 @@ impl fleet::World for Machine {
 
     fn replaced(&mut self, events: &mut Loop<Machine>, switched: Switched) {
         self.meters.start_over();
+        let emptied = reload::starting_anew(&switched);
         reload::rebind(self, events, switched);
         if self.share.me == 0 {
             self.note("goes on with the new rules");
         }
+        emptied.iter().for_each(|line| self.note(line));
     }
 
     fn turned(&mut self, events: &mut Loop<Machine>, node: NodeId) {

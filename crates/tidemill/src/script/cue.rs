@@ -4,8 +4,9 @@ use tidemill_diag::{Diagnostic, LineColumn, Sources, Span};
 use tidemill_event::{Act, Shape};
 use tidemill_overlog::node::Identity;
 use tidemill_relation::OwnedValue;
-use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::plan::{On, Plan, RelationId, Strand};
 use tidemill_relation::text::{Pattern, TextError};
+use tidemill_stdx::sorted::SortedMap;
 
 use super::{Action, ActionKind, Direction, NodeSelection, Nodes, Script, Template, Victim, When};
 use crate::tuples::{self, Unsuited};
@@ -142,15 +143,7 @@ impl Binding<'_> {
                 CueAction::Kill(self.numbers(nodes)?, victim.clone())
             }
             ActionKind::Partition(groups, direction) => {
-                let group = |group: &Vec<Nodes>| {
-                    let numbers: Result<Vec<_>, _> =
-                        group.iter().map(|nodes| self.numbers(nodes)).collect();
-                    numbers.map(|numbers| numbers.concat())
-                };
-                CueAction::Partition(
-                    groups.iter().map(group).collect::<Result<_, _>>()?,
-                    *direction,
-                )
+                CueAction::Partition(self.groups(groups)?, *direction)
             }
             ActionKind::Heal => CueAction::Heal,
             ActionKind::Loss(probability) => CueAction::Loss(*probability),
@@ -170,7 +163,10 @@ impl Binding<'_> {
                 CueAction::Message { act: *act, from, to, tuple }
             }
             ActionKind::Manual => CueAction::Manual,
-            ActionKind::Timer(nodes, rule) => CueAction::Timer(self.numbers(nodes)?, rule.clone()),
+            ActionKind::Timer(nodes, rule) => {
+                self.check_timer(rule, action.span)?;
+                CueAction::Timer(self.numbers(nodes)?, rule.clone())
+            }
             ActionKind::Seed(seed) => CueAction::Seed(*seed),
             ActionKind::Calm => CueAction::Calm,
             ActionKind::Expect { nodes, pattern, count } => self.expect(nodes, pattern, *count)?,
@@ -207,6 +203,43 @@ impl Binding<'_> {
             }
         })?;
         Ok(CueAction::Expect { rows, living, count })
+    }
+
+    /// The numbers of the nodes of each group of a partition; none is in two.
+    fn groups(&self, groups: &[Vec<Nodes>]) -> Result<Vec<Vec<u32>>, Diagnostic> {
+        let mut known = SortedMap::new();
+        let mut found = Vec::with_capacity(groups.len());
+        for (number, group) in groups.iter().enumerate() {
+            let mut members = Vec::new();
+            for nodes in group {
+                for node in self.numbers(nodes)? {
+                    if *known.entry(node).or_insert(number) != number {
+                        let name = &self.nodes[node as usize].address;
+                        let message = format!("{name} is in two groups of the partition");
+                        return Err(Diagnostic::error("script-partition", nodes.span, message));
+                    }
+                    members.push(node);
+                }
+            }
+            found.push(members);
+        }
+        Ok(found)
+    }
+
+    /// Checks that a rule has a timer.
+    fn check_timer(&self, rule: &str, span: Span) -> Result<(), Diagnostic> {
+        let is_timer = |strand: &&Strand| matches!(strand.trigger.on, On::Periodic { .. });
+        let timers = self.plan.strands.iter().filter(is_timer);
+        let names: Vec<&str> =
+            timers.map(|it| self.plan.rules[it.rule.index()].name.as_str()).collect();
+        if names.contains(&rule) {
+            return Ok(());
+        }
+        let message = format!("the program has no rule `{rule}` with a `periodic`");
+        Err(Diagnostic::error("script-timer", span, message).help(match names.as_slice() {
+            [] => "none of its rules has one".to_owned(),
+            names => format!("those that have one are {}", names.join(", ")),
+        }))
     }
 
     /// The numbers of the named nodes.
@@ -325,6 +358,11 @@ mod tests {
             ("at 1 crash 3", "t.sim:1:12: error[unknown-node]"),
             ("at 1 crash n9:1", "t.sim:1:12: error[unknown-node]"),
             ("at 1 crash i in 1..3", "t.sim:1:12: error[unknown-node]"),
+            (
+                "at 1 partition 0,1 | 1..2",
+                "t.sim:1:22: error[script-partition]: n1:1 is in two groups",
+            ),
+            ("at 1 timer 0 t1", "t.sim:1:6: error[script-timer]: the program has no rule `t1`"),
             ("at 1 inject 0 look(NODE, 1)", "t.sim:1:15: error[script-tuple]: the program has no"),
             ("at 1 inject 0 lookup(NODE)", "t.sim:1:15: error[script-tuple]: `lookup` has 2"),
             ("at 1 inject 0 lookup(\"n1:1\", 1)", "t.sim:1:15: error[script-tuple]: the tuple is"),

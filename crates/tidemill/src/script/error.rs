@@ -52,6 +52,9 @@ impl fmt::Display for NumberError {
             NumberError::Nodes(text) => (text, "number of nodes: 1 to 1000000"),
             NumberError::Seed(text) => (text, "seed"),
         };
+        if text.is_empty() {
+            return write!(f, "expected a {what}");
+        }
         write!(f, "`{text}` is no {what}")
     }
 }

@@ -230,7 +230,12 @@ fn template((text, span): (&str, Span), nodes: &Nodes) -> Result<Template, Diagn
             let at = span.start + (error.offset as u32).min(span.end - span.start);
             let place = Span { start: at, ..span };
             let wrong = Diagnostic::error("script-tuple", place, error.message);
-            Err(wrong.help("a tuple is `name(value, ...)`, complete with its location"))
+            let is_number = text.get(error.offset..).is_some_and(|rest| rest.starts_with('$'));
+            Err(wrong.help(if is_number {
+                "`$i` is the number of a node where the nodes are `i in A..B`"
+            } else {
+                "a tuple is `name(value, ...)`, complete with its location"
+            }))
         }
     }
 }
@@ -448,7 +453,11 @@ at 1 calm
             ("at 1 inject 0 Ping(1)", "t.sim:1:15: error[script-tuple]"),
             ("at 1 inject 0 ping(1, x)", "t.sim:1:23: error[script-tuple]"),
             ("at 1 inject i in 3..1 p(1)", "t.sim:1:18: error[script-syntax]: expected a range"),
-            ("at 1 inject i in 0..1 p($j)", "t.sim:1:25: error[script-tuple]"),
+            (
+                "at 1 inject i in 0..1 p($j)",
+                "t.sim:1:25: error[script-tuple]: expected a value\n  help: `$i` is the number",
+            ),
+            ("at 1 pause 1", "t.sim:1:13: error[script-syntax]: expected a time: seconds"),
             ("at 1 partition 1,2", "t.sim:1:16: error[script-syntax]: a partition has two"),
             ("at 1 partition 1,|2", "t.sim:1:18: error[script-syntax]"),
             ("nodes 0", "t.sim:1:7: error[script-syntax]: `0` is no number of nodes"),

@@ -62,7 +62,7 @@ pub use faults::{Fault, Faults, NoFault};
 pub use input::Origin;
 pub use mutants::{Claim, Fate, Judged, Tally, try_mutant};
 pub use options::TestOptions;
-pub use report::{CorpusReport, Failure, FailureKind, Group, TestEvent, TestReport};
+pub use report::{CorpusReport, Failure, FailureKind, Group, Histories, TestEvent, TestReport};
 pub use shrink::Shrunk;
 pub use tidemill_overlog::mutants::Mutant;
 

@@ -10,6 +10,7 @@ use super::coverage::Coverage;
 use super::input::Origin;
 use super::shrink::Shrunk;
 use crate::journal::Seconds;
+use crate::run::Report;
 
 /// A seed whose run failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -187,10 +188,35 @@ pub struct TestReport {
     pub coverage: Coverage,
     /// The figures of the corpus, if there is one.
     pub corpus: Option<CorpusReport>,
+    /// The histories of all runs, if they are compared with a model.
+    pub histories: Option<Histories>,
     /// It was interrupted.
     pub interrupted: bool,
     /// The elapsed wall-clock time.
     pub elapsed: Duration,
+}
+
+/// The histories of runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Histories {
+    /// The number of operations.
+    pub operations: u64,
+    /// The number of those that have returned: a history of others is always linearizable.
+    pub returned: u64,
+}
+
+impl Histories {
+    /// Those of a run; `None` if it has not compared any.
+    pub(super) fn of(report: &Report) -> Option<Histories> {
+        let checked = report.nodes.as_ref()?.history.as_ref()?;
+        Some(Histories { operations: checked.operations, returned: checked.returned })
+    }
+
+    /// Adds those of another run.
+    pub(super) fn add(&mut self, other: Histories) {
+        self.operations += other.operations;
+        self.returned += other.returned;
+    }
 }
 
 /// The figures of a corpus.
@@ -251,6 +277,12 @@ impl TestReport {
                     json.key("first_seed").number(first);
                     json.key("last_seed").number(last);
                 }
+                if let Some(Histories { operations, returned }) = self.histories {
+                    json.key("histories").object(|json| {
+                        json.key("operations").number(operations);
+                        json.key("returned").number(returned);
+                    });
+                }
                 self.corpus.iter().for_each(|corpus| corpus.json(json));
                 if self.interrupted {
                     json.key("interrupted").bool(true);
@@ -268,6 +300,9 @@ impl fmt::Display for TestReport {
         write!(f, "summary: {runs} runs, {failures} failed; {repeated} repeated")?;
         if let Some((first, last)) = self.seeds {
             write!(f, "; seeds {first}..{last}")?;
+        }
+        if let Some(Histories { operations, returned }) = self.histories {
+            write!(f, "; histories: {operations} operations, {returned} returned")?;
         }
         if let Some(corpus) = &self.corpus {
             write!(f, "; {corpus}")?;
@@ -308,15 +343,18 @@ mod tests {
             seeds: Some((1, 10)),
             coverage: Coverage::default(),
             corpus: None,
+            histories: Some(Histories { operations: 90, returned: 88 }),
             interrupted: true,
             elapsed: Duration::from_secs(2),
         };
-        let line = "summary: 10 runs, 1 failed; 1 repeated; seeds 1..10; interrupted";
+        let line = "summary: 10 runs, 1 failed; 1 repeated; seeds 1..10; histories: 90 \
+                    operations, 88 returned; interrupted";
         assert_eq!(report.to_string(), line);
         assert_eq!(
             report.json(),
             "{\"summary\":{\"runs\":10,\"failures\":1,\"repeated\":1,\"first_seed\":1,\
-             \"last_seed\":10,\"interrupted\":true}}"
+             \"last_seed\":10,\"histories\":{\"operations\":90,\"returned\":88},\
+             \"interrupted\":true}}"
         );
         assert_eq!(report.rate(), 5.0);
         let corpus = CorpusReport {
@@ -326,7 +364,8 @@ mod tests {
             added_by_mutations: 7,
             added_by_seeds: 5,
         };
-        let report = TestReport { corpus: Some(corpus), interrupted: false, ..report };
+        let report =
+            TestReport { corpus: Some(corpus), histories: None, interrupted: false, ..report };
         let line = "summary: 10 runs, 1 failed; 1 repeated; seeds 1..10; corpus: 3 read, 5 added \
                     by seeds, 7 by 498 mutations, 9 kept";
         assert_eq!(report.to_string(), line);

@@ -6,6 +6,7 @@ use tidemill_relation::text::parse_tuple;
 use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::sorted::SortedMap;
 
+use crate::history;
 use crate::identities::number;
 
 /// The line that names the failure: the cause that the run recorded, else its first note.
@@ -17,9 +18,11 @@ pub(super) fn cause(of_run: Option<String>, notes: &[String]) -> String {
 /// The shape of a failure, by the line that names it.
 ///
 /// Nodes become letters in the order of their appearance, other varying parts `_`: `violation(A, B,
-/// _) (rule p2)`. Of faults and expectations the place and the kind remain.
+/// _) (rule p2)`. Of faults and expectations the place and the kind remain, of histories the kind.
 pub(super) fn of(line: &str) -> String {
-    line.strip_prefix("tidemill: ").and_then(of_tuple).unwrap_or_else(|| of_place(line))
+    let of_history = || history::kind_of_failure(line);
+    let of_tuple = || line.strip_prefix("tidemill: ").and_then(of_tuple);
+    of_history().or_else(of_tuple).unwrap_or_else(|| of_place(line))
 }
 
 /// The shape of `TIME NODE: TUPLE REST`.
@@ -116,6 +119,15 @@ mod tests {
             ),
             ("a.sim:5:1: error[expect]: 0 rows of n1:1 fit", "a.sim:5:1: error[expect]"),
             ("panicked: no", "panicked: no"),
+            (
+                "tidemill: kv history: no order of these operations of key 3 has their results, \
+                 wherever the 51 others are placed",
+                "kv history: no order has the results",
+            ),
+            (
+                "tidemill: kv history: 1.0s..2.0s n1:1 7: pop 12 -> 3: kv has no pop 12",
+                "kv history: an operation that cannot be checked",
+            ),
         ];
         for (note, expected) in cases {
             assert_eq!(of(note), expected);

@@ -16,7 +16,7 @@ use super::coverage::{Coverage, CoveredRule};
 use super::input::{Input, Origin};
 use super::notes::LastBytes;
 use super::options::TestOptions;
-use super::report::{Failure, FailureKind};
+use super::report::{Failure, FailureKind, Histories};
 use super::shape;
 use crate::console::{Console, Form};
 use crate::error::Error;
@@ -42,6 +42,8 @@ pub(super) struct Tried {
     pub(super) coverage: RunCoverage,
     /// When its rules first did something.
     pub(super) rule_times: RuleTimes,
+    /// Its histories, if they were compared with a model.
+    pub(super) histories: Option<Histories>,
     /// Whether it was repeated.
     pub(super) is_repeated: bool,
 }
@@ -183,11 +185,15 @@ impl Trials {
         let mut report = match ran {
             Ok(report) => report,
             Err(message) => {
-                let failure = Some(failure(FailureKind::Broken, None, vec![message]));
-                let coverage = RunCoverage::default();
-                let rule_times = RuleTimes::default();
-                let is_repeated = false;
-                return Some(Tried { origin, input, failure, coverage, rule_times, is_repeated });
+                return Some(Tried {
+                    origin,
+                    input,
+                    failure: Some(failure(FailureKind::Broken, None, vec![message])),
+                    coverage: RunCoverage::default(),
+                    rule_times: RuleTimes::default(),
+                    histories: None,
+                    is_repeated: false,
+                });
             }
         };
         if report.nodes.as_ref().is_some_and(|nodes| nodes.interrupted) || self.is_stopped() {
@@ -195,8 +201,10 @@ impl Trials {
         }
         let coverage = std::mem::take(&mut report.coverage);
         let rule_times = std::mem::take(&mut report.rule_times);
+        let histories = Histories::of(&report);
+        let is_repeated = false;
         let mut tried =
-            Tried { origin, input, failure: None, coverage, rule_times, is_repeated: false };
+            Tried { origin, input, failure: None, coverage, rule_times, histories, is_repeated };
         if !report.is_well() {
             let notes = notes.lines().into_iter().chain(report.problems.iter().cloned());
             let cause = report.cause.take();

@@ -128,6 +128,9 @@ impl Results<'_> {
             report.corpus = Some(generator.figures());
         }
         report.coverage.add(&tried.coverage);
+        if let Some(histories) = tried.histories {
+            report.histories.get_or_insert_default().add(histories);
+        }
         if let Some(failure) = &tried.failure {
             report.failures += 1;
             self.groups.add(failure, &tried.input);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tidemill_overlog::node::{Execution, Named, Receipt};
 use tidemill_relation::plan::Rule;
-use tidemill_relation::text::parse_tuple;
+use tidemill_relation::text::{Pattern, parse_pattern};
 use tidemill_relation::tuple_id::Naming;
 use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::hash::{Map, Set};
@@ -34,6 +34,7 @@ pub struct WhyAnswer {
 }
 
 /// Explains why a tuple, given as text, is at the node of an address. `reach` connects to a node.
+/// `_` matches any value: of several recorded tuples that match, the last one is explained.
 ///
 /// # Errors
 /// See [`WhyError`].
@@ -43,15 +44,15 @@ pub fn why(
     timeout: Duration,
     mut reach: impl FnMut(&str) -> Result<Asker, AskError>,
 ) -> Result<WhyAnswer, WhyError> {
-    let (name, columns) = parse_tuple(text).map_err(WhyError::Text)?;
-    let id = Naming::new(&name).id(columns.iter().map(OwnedValue::get));
+    let pattern = parse_pattern(text).map_err(WhyError::Text)?;
     let mut first = reach(address).map_err(WhyError::Ask)?;
     let rules = written::rules(&mut first, timeout)?;
     // A tuple that is recorded is explained all the same: rules need not mention a watched event.
-    let mut unfit = written::check(&rules, &name, columns.len()).err();
+    let mut unfit = written::check(&rules, &pattern.name, pattern.terms.len()).err();
     let mut or_unfit = |error: WhyError| unfit.take().unwrap_or(error);
     let first = Record::of(first, address, timeout);
     let mut records = vec![first.map_err(|error| or_unfit(WhyError::Ask(error)))?];
+    let id = records[0].last(&pattern, address).ok_or_else(|| or_unfit(WhyError::Unknown))?;
     let (mut asked, mut silent) = (Set::default(), Vec::new());
     asked.insert(records[0].node.clone());
     loop {
@@ -113,6 +114,22 @@ impl Record {
         let tables = tables.iter().filter_map(|row| text(row, 1)).collect();
         let node = node.unwrap_or_else(|| address.to_owned());
         Ok(Record { node, executions, sources, contents, tables })
+    }
+
+    /// The id of the tuple that matches a pattern; of several the one that was derived last.
+    fn last(&self, pattern: &Pattern, address: &str) -> Option<i64> {
+        let param = |_| Value::Str(address);
+        if let Some(columns) = pattern.bind(param) {
+            return Some(Naming::new(&pattern.name).id(columns.iter().map(OwnedValue::get)));
+        }
+        let has_it = |id: &i64| {
+            let tuple = self.named(*id);
+            tuple.relation == pattern.name && pattern.matches(&tuple.columns, param)
+        };
+        let matching: Set<i64> = self.contents.keys().copied().filter(has_it).collect();
+        let derived = executions(self).into_iter().rev().map(|it| it.output);
+        let received = matching.iter().copied();
+        derived.filter(|id| matching.contains(id)).chain(received.max()).next()
     }
 
     /// Whether a tuple of the record is a row of a table.
@@ -242,6 +259,8 @@ fn account(records: &[Record], root: i64) -> Account {
 
 #[cfg(test)]
 mod tests {
+    use tidemill_relation::SeqBuilder;
+
     use super::*;
 
     fn record(node: &str, executions: &[(i64, &str, i64, i64, bool)]) -> Record {
@@ -302,6 +321,28 @@ mod tests {
         let lines = why.to_string();
         let seen = lines.lines().find(|line| line.contains("seen(")).unwrap_or_default();
         assert!(seen.ends_with("by b at 0.000005"), "{lines}");
+    }
+
+    #[test]
+    fn of_tuples_that_match_the_last_derived_is_explained() {
+        let all = [(5, "a", 9, 1, false), (7, "a", 9, 2, false), (6, "a", 9, 3, false)];
+        let mut record = record("n0:1", &all);
+        for (id, at) in [(1, 30), (2, 20), (3, 10), (4, 50)] {
+            let relation = if id == 4 { "other" } else { "p" };
+            let columns = [Value::Str("n0:1"), Value::Int(at)].map(OwnedValue::new);
+            let columns = SeqBuilder::from(&columns[..]);
+            let columns = OwnedValue::new(Value::List(columns.as_seq()));
+            record.contents.insert(id, (relation.to_owned(), columns));
+        }
+        let last = |text: &str| record.last(&parse_pattern(text).expect("a pattern"), "n0:1");
+        assert_eq!(last("p(_, _)"), Some(2));
+        assert_eq!(last("p(NODE, _)"), Some(2));
+        assert_eq!(last("p(_, 10)"), Some(3));
+        assert_eq!(last("other(_, _)"), Some(4));
+        assert_eq!(last("p(_, 50)"), None);
+        assert_eq!(last("p(_)"), None);
+        // A whole tuple need not be recorded: other nodes may have it.
+        assert!(last("p(NODE, 50)").is_some());
     }
 
     #[test]

@@ -161,10 +161,10 @@ fn generate(
     for (id, _) in ir.functions.iter_enumerated().skip(first) {
         let form = if unit.suspending.contains(id) { Form::Framed } else { Form::Native };
         let target = unit.functions[id];
-        module.define(target, |body| Translator::translate(&mut unit, (id, form), body))?;
+        let points = define(&mut module, target, &mut unit, (id, form))?;
         if let Some(target) = unit.functions.late(id) {
-            let late = (id, Form::Late);
-            module.define(target, |body| Translator::translate(&mut unit, late, body))?;
+            let others = define(&mut module, target, &mut unit, (id, Form::Late))?;
+            debug_assert_eq!(points, others, "one form resumes where the other has left");
         }
     }
     // SAFETY: see the top of this file.
@@ -177,6 +177,18 @@ fn generate(
     });
     let functions = functions.collect();
     Ok(Generated { program: unit.descriptors.program, code, functions })
+}
+
+/// Translates a function, and returns the number of its resume points.
+fn define(
+    module: &mut Module,
+    target: FuncId,
+    unit: &mut Unit<'_>,
+    function: (FunctionId, Form),
+) -> Result<usize, Error> {
+    let mut points = 0;
+    module.define(target, |body| points = Translator::translate(unit, function, body))?;
+    Ok(points)
 }
 
 /// Declares all functions, operations of the run-time and data, before any code is translated.

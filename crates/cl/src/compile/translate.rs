@@ -126,11 +126,12 @@ pub(super) struct Translator<'t, 'u, 'b> {
 }
 
 impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
+    /// Returns the number of resume points.
     pub(super) fn translate(
         unit: &'t mut Unit<'u>,
         (id, form): (FunctionId, Form),
         body: &'t mut Body<'b>,
-    ) {
+    ) -> usize {
         let ir = unit.ir;
         let function = &ir.functions[id];
         let arguments = body.begin();
@@ -173,6 +174,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         };
         let fixed = if form == Form::Late { 1 } else { 3 };
         translator.function(&arguments[fixed..]);
+        translator.resumes.len()
     }
 
     fn function(&mut self, arguments: &[Value]) {

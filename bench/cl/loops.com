@@ -1,6 +1,7 @@
-(* Arithmetic and arrays, one process. Arguments: CASE SIZE ROUNDS.
+(* Arithmetic, arrays and calls, one process. Arguments: CASE SIZE ROUNDS.
    1 fannkuch of SIZE   2 n-body, ROUNDS steps   3 product of matrices, SIZE by SIZE, ROUNDS times
-   4 spectral norm of SIZE, ROUNDS times. Prints a number that depends on all that was computed. *)
+   4 spectral norm of SIZE, ROUNDS times   5 the Fibonacci number of SIZE by recursion, ROUNDS times
+   Prints a number that depends on all that was computed. *)
 COMPONENT {ENTRYPOINT} Loops REQUIRES Arguments;
   VARIABLE
     case, size, rounds: INTEGER;
@@ -179,12 +180,26 @@ COMPONENT {ENTRYPOINT} Loops REQUIRES Arguments;
     RETURN INTEGER(SQRT(product / square) * 1000000000.0)
   END Spectral;
 
+  PROCEDURE Fibonacci(n: INTEGER): INTEGER;
+  BEGIN
+    IF n < 2 THEN RETURN n END;
+    RETURN Fibonacci(n - 1) + Fibonacci(n - 2)
+  END Fibonacci;
+
+  PROCEDURE Calls(n, rounds: INTEGER): INTEGER;
+    VARIABLE round, sum: INTEGER;
+  BEGIN
+    FOR round := 1 TO rounds DO sum := sum + Fibonacci(n) END;
+    RETURN sum
+  END Calls;
+
 BEGIN
   case := Parameter(1); size := Parameter(2); rounds := Parameter(3);
   IF case = 1 THEN WRITE(Fannkuch(size))
   ELSIF case = 2 THEN WRITE(Bodies(rounds))
   ELSIF case = 3 THEN WRITE(Product(size, rounds))
-  ELSE WRITE(Spectral(size, rounds))
+  ELSIF case = 4 THEN WRITE(Spectral(size, rounds))
+  ELSE WRITE(Calls(size, rounds))
   END;
   WRITELINE
 END Loops;

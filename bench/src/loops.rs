@@ -1,4 +1,4 @@
-//! Arithmetic and arrays in one process: `loops`.
+//! Arithmetic, arrays and calls in one process: `loops`.
 //!
 //! Ours is `bench/cl/loops.com`, with overflow and bounds checks; Go, with bounds checks, and C
 //! (`-O2`), with neither, do the same operations in the same order, so that even reals agree.
@@ -31,6 +31,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
             case("n-body", [2, 5, 1000], 169_087_605),
             case("matrix", [3, 50, 2], 2_895_965),
             case("spectral-norm", [4, 100, 10], 1_274_219_991),
+            case("calls", [5, 20, 10], 67_650),
         ]
     } else {
         [
@@ -38,6 +39,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
             case("n-body", [2, 5, 2_000_000], 169_026_285),
             case("matrix", [3, 300, 5], 3_807_615_761),
             case("spectral-norm", [4, 1000, 5], 1_274_224_148),
+            case("calls", [5, 38, 1], 39_088_169),
         ]
     };
     serial::run(&BENCH, &cases, || vec![c()], extent, report)

@@ -97,7 +97,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
         activities::run(Bench::Spawn, extent, report)
     }),
     ("maps", "collections by key: integers far apart, texts, in ascending order", maps::run),
-    ("loops", "arithmetic and arrays, overflow and bounds checked", loops::run),
+    ("loops", "arithmetic, arrays and calls, overflow and bounds checked", loops::run),
     ("arrow", "a million telemetry messages into Arrow columns", arrow::run),
     ("pores", "a driver over a pore and a native one; a round trip to another process", pores::run),
     ("stat", "what counting costs", stat::run),

@@ -1,5 +1,5 @@
-/* Arithmetic and arrays in C: what the component program of this name does, case by case, without
-   checks. Usage: loops loops CASE SIZE ROUNDS. Prints one JSON object. */
+/* Arithmetic, arrays and calls in C: what the component program of this name does, case by case,
+   without checks. Usage: loops loops CASE SIZE ROUNDS. Prints one JSON object. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +152,14 @@ static long spectral(long n, long rounds) {
     return (long)floor(sqrt(product / square) * 1000000000.0);
 }
 
+static long fibonacci(long n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+
+static long calls(long n, long rounds) {
+    long sum = 0;
+    for (long round = 0; round < rounds; round++) sum += fibonacci(n);
+    return sum;
+}
+
 static double seconds(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);
@@ -166,7 +174,8 @@ int main(int count, char **argument) {
     long result = which == 1   ? fannkuch(size)
                   : which == 2 ? bodies(rounds)
                   : which == 3 ? product(size, rounds)
-                               : spectral(size, rounds);
+                  : which == 4 ? spectral(size, rounds)
+                               : calls(size, rounds);
     cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     wall = seconds(CLOCK_MONOTONIC) - wall;
     printf("{\"cpu_s\":%.9f,\"wall_s\":%.9f,\"peak_bytes\":0,\"result\":%ld}\n", cpu, wall, result);

@@ -11,9 +11,22 @@ func loops(which, size, rounds int) int {
 		return bodies(rounds)
 	case 3:
 		return product(size, rounds)
-	default:
+	case 4:
 		return spectral(size, rounds)
+	default:
+		sum := 0
+		for round := 0; round < rounds; round++ {
+			sum += fibonacci(size)
+		}
+		return sum
 	}
+}
+
+func fibonacci(n int) int {
+	if n < 2 {
+		return n
+	}
+	return fibonacci(n-1) + fibonacci(n-2)
 }
 
 func fannkuch(n int) int {

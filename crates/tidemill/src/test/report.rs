@@ -341,11 +341,10 @@ mod tests {
             failures: 1,
             repeated: 1,
             seeds: Some((1, 10)),
-            coverage: Coverage::default(),
-            corpus: None,
             histories: Some(Histories { operations: 90, returned: 88 }),
             interrupted: true,
             elapsed: Duration::from_secs(2),
+            ..TestReport::default()
         };
         let line = "summary: 10 runs, 1 failed; 1 repeated; seeds 1..10; histories: 90 \
                     operations, 88 returned; interrupted";

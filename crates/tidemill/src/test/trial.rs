@@ -48,6 +48,21 @@ pub(super) struct Tried {
     pub(super) is_repeated: bool,
 }
 
+impl Tried {
+    /// A run that has done nothing yet.
+    fn new(origin: Origin, input: Input) -> Tried {
+        Tried {
+            origin,
+            input,
+            failure: None,
+            coverage: RunCoverage::default(),
+            rule_times: RuleTimes::default(),
+            histories: None,
+            is_repeated: false,
+        }
+    }
+}
+
 /// How often the coverage of a run is looked at, if there is a corpus.
 const SAMPLES: u64 = 32;
 
@@ -185,26 +200,19 @@ impl Trials {
         let mut report = match ran {
             Ok(report) => report,
             Err(message) => {
-                return Some(Tried {
-                    origin,
-                    input,
-                    failure: Some(failure(FailureKind::Broken, None, vec![message])),
-                    coverage: RunCoverage::default(),
-                    rule_times: RuleTimes::default(),
-                    histories: None,
-                    is_repeated: false,
-                });
+                let failure = failure(FailureKind::Broken, None, vec![message]);
+                return Some(Tried { failure: Some(failure), ..Tried::new(origin, input) });
             }
         };
         if report.nodes.as_ref().is_some_and(|nodes| nodes.interrupted) || self.is_stopped() {
             return None;
         }
-        let coverage = std::mem::take(&mut report.coverage);
-        let rule_times = std::mem::take(&mut report.rule_times);
-        let histories = Histories::of(&report);
-        let is_repeated = false;
-        let mut tried =
-            Tried { origin, input, failure: None, coverage, rule_times, histories, is_repeated };
+        let mut tried = Tried {
+            coverage: std::mem::take(&mut report.coverage),
+            rule_times: std::mem::take(&mut report.rule_times),
+            histories: Histories::of(&report),
+            ..Tried::new(origin, input)
+        };
         if !report.is_well() {
             let notes = notes.lines().into_iter().chain(report.problems.iter().cloned());
             let cause = report.cause.take();

@@ -362,7 +362,7 @@ mod tests {
                 "at 1 partition 0,1 | 1..2",
                 "t.sim:1:22: error[script-partition]: n1:1 is in two groups",
             ),
-            ("at 1 timer 0 t1", "t.sim:1:6: error[script-timer]: the program has no rule `t1`"),
+            ("at 1 timer 0 t1", "t.sim:1:1: error[script-timer]: the program has no rule `t1`"),
             ("at 1 inject 0 look(NODE, 1)", "t.sim:1:15: error[script-tuple]: the program has no"),
             ("at 1 inject 0 lookup(NODE)", "t.sim:1:15: error[script-tuple]: `lookup` has 2"),
             ("at 1 inject 0 lookup(\"n1:1\", 1)", "t.sim:1:15: error[script-tuple]: the tuple is"),

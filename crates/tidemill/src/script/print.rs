@@ -126,7 +126,9 @@ mod tests {
     fn what_is_printed_is_read_as_it_was() {
         let plan = tidemill_relation::plan::parse(
             "relation p0 \"lookup\" at 0 (string, int64)\n\
-             relation p1 \"succ\" at 0 (string, string)\n  table key(0)\n",
+             relation p1 \"succ\" at 0 (string, string)\n  table key(0)\n\
+             rule r0 \"r1\" at \"t:1:1\"\n\
+             strand r0 on periodic 0.5 p0 (v0, _) regs 1\n  emit p0 (v0, 1)\n",
         )
         .expect("a plan");
         let nodes: Vec<Identity> = identities(3, None);

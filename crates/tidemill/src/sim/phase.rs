@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn what_is_wrong_has_its_place() {
         let cases = [
-            ("", 0, "`` is no time"),
+            ("", 0, "expected a time"),
             ("0 seed 1", 0, "a time of 0"),
             ("1", 1, "expected `seed S`, found the end"),
             ("1 loss 0.1", 2, "expected `seed S`, found `loss`"),

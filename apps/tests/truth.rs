@@ -448,8 +448,8 @@ fn the_name_of_a_capture_decides_its_format() {
             let end = if app == "PcapTap" { " -> end :: Sink" } else { "" };
             let out = folder.path(name);
             let text = format!(
-                "in :: PcapReader {{ file: \"{before}\" }} -> out :: {app} {{ file: \"{out}\"{format} \
-                 }}{end}"
+                "in :: PcapReader {{ file: \"{before}\" }} \
+                 -> out :: {app} {{ file: \"{out}\"{format} }}{end}"
             );
             drop(run(EngineKind::Compiled, &text));
             let rotated = folder.path("b-00001.PcapNG");

@@ -216,19 +216,19 @@ entries! {
     /// Has the run-time run `callee` when `depth` is at its limit. Always returns 4; the code
     /// continues where a suspended call would, with the callee's result in its own result word.
     Blocks call_deferred(callee: *mut Frame) -> u32 = crate::process::call_deferred;
-    /// A frame of `function`, which has run without, for a process that is to be paused (3) or
-    /// continued by the run-time (4). The innermost function makes the first one, then each caller
-    /// its own, up to one that has a frame already, which is the running frame: they all return
-    /// the status, which is the frame's result until then: so none has to keep it meanwhile in a
-    /// register that each call of it would save. Its words are zero. A null address is a fault, and
-    /// frees the frames before it.
-    Finds frame_late(function: u32, status: u32, position: u32) -> *mut Frame
-        = crate::process::frame_late;
-    /// The same for the function whose call has made the native stack deep. A null address is no
-    /// fault yet: its caller states it, at the call.
+    /// A frame, with words of zero, for `function`, which has run without one. Its process is to be
+    /// paused (`status` 3) or continued by the run-time (4). The innermost function makes its frame
+    /// first, then each caller, up to the one that has a frame already, the running frame; all of
+    /// them return `status`. It is also stored as the frame's result, from where the code loads it:
+    /// kept in a register, it would make each call of the function save one more. A null address is
+    /// a fault, and the frames made before are freed.
+    Finds frame_lazy(function: u32, status: u32, position: u32) -> *mut Frame
+        = crate::process::frame_lazy;
+    /// The same for the function that finds the native stack deep when it starts. If there is no
+    /// memory, the address is null, and the fault is raised by the caller, at the call.
     Finds frame_first(function: u32) -> *mut Frame = crate::process::frame_first;
-    /// What becomes of a call by a function with a frame that has returned `status`: the same, or a
-    /// fault that `frame_first` has left to it.
+    /// The status of a function with a frame whose callee has returned `status`, not 0: the same,
+    /// or 2 for the fault that `frame_first` has left to its caller.
     Faults call_left(status: u32, position: u32) -> u32 = crate::process::call_left;
 
     /// Takes the component's monitor for writing.

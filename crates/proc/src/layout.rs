@@ -58,7 +58,7 @@ pub const SUSPENDED: u32 = 1;
 /// Result of code and of operations: a fault or the end of the process; return it at once.
 pub const UNWINDING: u32 = 2;
 /// Result of code: the process pauses. Its functions have got their frames only now, by
-/// `frame_late`; the run-time makes the process ready.
+/// `frame_lazy`; the run-time makes the process ready.
 pub const PAUSED: u32 = 3;
 /// Result of code and of operations: the native stack is deep. The run-time runs the frame that the
 /// process has got at once, from its own.

@@ -118,7 +118,7 @@ pub struct Machine {
     /// How it was when that was done last.
     pub(crate) stack_measured: process::StackMeasured,
     /// The frames that functions of the running process are getting.
-    pub(crate) late: process::LateFrames,
+    pub(crate) lazy: process::LazyFrames,
     /// Something is to be done between two processes: due work, or a request waits.
     pub(crate) attention: bool,
     /// There is due work: see [`Worker::do_due_work`].

@@ -100,7 +100,7 @@ impl Worker {
                 stack_max: options.stack_max,
                 stack_mark: 0,
                 stack_measured: process::StackMeasured::default(),
-                late: process::LateFrames::default(),
+                lazy: process::LazyFrames::default(),
                 attention: false,
                 has_due_work: false,
                 left_over: false,

@@ -24,8 +24,8 @@ impl Translator<'_, '_, '_> {
         callee: FunctionId,
         arguments: &[Argument],
     ) {
-        if let Some(late) = self.unit.functions.late(callee) {
-            self.call_late(result, (callee, late), arguments);
+        if let Some(lazy) = self.unit.functions.lazy(callee) {
+            self.call_lazy(result, (callee, lazy), arguments);
         } else if self.unit.suspending.contains(callee) {
             self.call_framed(result, callee, arguments);
         } else {
@@ -70,7 +70,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// Calls a function that gets a frame if it is suspended. Its caller has or gets one then, too.
-    fn call_late(
+    fn call_lazy(
         &mut self,
         result: Option<Payload>,
         (callee, target): (FunctionId, FuncId),

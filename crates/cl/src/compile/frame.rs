@@ -10,7 +10,7 @@
 //!
 //! A function without suspension is *native*: an ordinary function with its locals on the native
 //! stack, its arguments in machine registers. So is, until it is suspended, one that only pauses
-//! ([`late`](super::late)).
+//! ([`lazy`](super::lazy)).
 
 use tidemill_proc::layout::FRAME_HEADER;
 use tidemill_stdx::id::{Id, IdMap, IdSet, IdVec};

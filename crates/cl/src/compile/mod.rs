@@ -4,7 +4,7 @@
 //! describes: it starts at the frame's resume point; where an operation suspends it keeps the live
 //! registers and returns; resumed, it executes the operation again and finds it granted. A
 //! function that cannot suspend is an ordinary native function. One that waits for nothing, and is
-//! suspended only to let others run, has both forms: it gets a frame when that happens ([`late`]).
+//! suspended only to let others run, has both forms: it gets a frame when that happens ([`lazy`]).
 //!
 //! ```text
 //! start -- resume point 0 --> block 0 ... send --+-- done --> ...
@@ -29,7 +29,7 @@ use tidemill_stdx::id::IdVec;
 
 use crate::compile::describe::{Descriptors, Ports};
 use crate::compile::frame::Frame;
-use crate::compile::late::{Form, Late};
+use crate::compile::lazy::{Form, Lazy};
 use crate::ir::succession::Succession;
 use crate::ir::suspending::Suspending;
 use crate::ir::{self, BlockId, ComponentId, FunctionId, FunctionKind, Instruction, Place};
@@ -42,8 +42,8 @@ mod component;
 pub(crate) mod describe;
 mod facts;
 pub(crate) mod frame;
-mod late;
-mod late_frame;
+mod lazy;
+mod lazy_frame;
 mod mark;
 mod message;
 mod operation;
@@ -162,8 +162,8 @@ fn generate(
         let form = if unit.suspending.contains(id) { Form::Framed } else { Form::Native };
         let target = unit.functions[id];
         let points = define(&mut module, target, &mut unit, (id, form))?;
-        if let Some(target) = unit.functions.late(id) {
-            let others = define(&mut module, target, &mut unit, (id, Form::Late))?;
+        if let Some(target) = unit.functions.lazy(id) {
+            let others = define(&mut module, target, &mut unit, (id, Form::Lazy))?;
             debug_assert_eq!(points, others, "one form resumes where the other has left");
         }
     }
@@ -172,7 +172,7 @@ fn generate(
     describe(&mut unit, &code);
     let named = ir.functions.iter_enumerated().skip(first);
     let functions = named.flat_map(|(id, it)| {
-        let forms = [Some(unit.functions[id]), unit.functions.late(id)];
+        let forms = [Some(unit.functions[id]), unit.functions.lazy(id)];
         forms.into_iter().flatten().map(|form| (it.name.clone(), form))
     });
     let functions = functions.collect();
@@ -202,12 +202,12 @@ fn declared<'a>(
     let suspending = Suspending::of(ir);
     let frames = ir.functions.iter().map(|it| Frame::of(it, &suspending)).collect();
     let (_, first) = descriptors.known;
-    let late = Late::of(ir, &suspending);
+    let lazy = Lazy::of(ir, &suspending);
     let functions = ir.functions.iter_enumerated().skip(first).map(|(id, function)| {
         let mut declare = |name, form| module.declare(name, signature_of(function, form));
-        if late.contains(id) {
+        if lazy.contains(id) {
             let framed = declare(format!("{}, resumed", function.name), Form::Framed);
-            return (framed, Some(declare(function.name.clone(), Form::Late)));
+            return (framed, Some(declare(function.name.clone(), Form::Lazy)));
         }
         let form = if suspending.contains(id) { Form::Framed } else { Form::Native };
         (declare(function.name.clone(), form), None)
@@ -313,7 +313,7 @@ fn entry_signature(entry: &Entry) -> Signature {
 /// the callee saves: so a call that returns at once saves none.
 fn signature_of(function: &ir::Function, form: Form) -> Signature {
     let (convention, fixed) = match form {
-        Form::Late => (CallConv::Tail, 1),
+        Form::Lazy => (CallConv::Tail, 1),
         _ => (CallConv::SystemV, 3),
     };
     let mut parameters = vec![types::I64; fixed];

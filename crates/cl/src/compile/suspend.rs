@@ -23,7 +23,7 @@ use tidemill_proc::layout::{
     DEFERRED, FRAME_RESUME, PAUSED, SUSPENDED, UNWINDING, WORKER_BUDGET, WORKER_FLAG,
 };
 
-use crate::compile::late::Form;
+use crate::compile::lazy::Form;
 use crate::compile::translate::Translator;
 use crate::compile::unit::{Checkpoints, machine};
 use crate::ir::{Instruction, Register, Terminator};
@@ -130,7 +130,7 @@ impl<'u> Translator<'_, 'u, '_> {
     fn keep(&mut self, status: Value) -> Kept {
         debug_assert!(self.form != Form::Native, "there is no frame to keep registers in");
         let (frame, status) = match self.form {
-            Form::Late => self.late_frame(status),
+            Form::Lazy => self.lazy_frame(status),
             _ => (self.frame, status),
         };
         for (word, register) in self.kept().into_iter().enumerate() {
@@ -147,7 +147,7 @@ impl<'u> Translator<'_, 'u, '_> {
 
     /// Returns; resumed, takes up again what has been kept and goes to `resume`.
     fn leave_suspended(&mut self, Kept { status, reload }: Kept, resume: Block) {
-        if self.form == Form::Late {
+        if self.form == Form::Lazy {
             let all = self.without_result(status, self.function.result.map(machine));
             self.body.ins().return_(&all);
             return;

@@ -34,7 +34,7 @@ use tidemill_stdx::id::{IdMap, IdSet, IdVec};
 use crate::compile::describe::storage_kind;
 use crate::compile::facts::{BlockFacts, Facts};
 use crate::compile::frame::Frame;
-use crate::compile::late::Form;
+use crate::compile::lazy::Form;
 use crate::compile::registers::Registers;
 use crate::compile::section::Sections;
 use crate::compile::unit::{Unit, machine};
@@ -68,7 +68,7 @@ impl Entry {
             body.ins().load(types::I64, flags, from, offset)
         };
         let (frame, process, worker) = match *arguments {
-            [worker, ..] if form == Form::Late => {
+            [worker, ..] if form == Form::Lazy => {
                 (constant(worker, WORKER_BASE), constant(worker, WORKER_CURRENT), worker)
             }
             _ => (arguments[0], arguments[1], arguments[2]),
@@ -172,7 +172,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             leave,
             unwind,
         };
-        let fixed = if form == Form::Late { 1 } else { 3 };
+        let fixed = if form == Form::Lazy { 1 } else { 3 };
         translator.function(&arguments[fixed..]);
         translator.resumes.len()
     }
@@ -187,7 +187,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         }
         self.body.switch_to_block(start);
         self.receive_arguments(arguments);
-        if self.form == Form::Late {
+        if self.form == Form::Lazy {
             self.leave_if_deep();
         }
         self.body.ins().jump(self.blocks[BlockId::new(0)], &[]);

@@ -48,13 +48,13 @@ pub(super) struct Unit<'a> {
 /// and are called by none of the others.
 pub(super) struct Functions {
     pub(super) first: usize,
-    /// Each with its late form, if it has one.
+    /// Each with its lazy form, if it has one.
     pub(super) declared: Vec<(FuncId, Option<FuncId>)>,
 }
 
 impl Functions {
     /// The form of a function that gets a frame when it is suspended.
-    pub(super) fn late(&self, id: FunctionId) -> Option<FuncId> {
+    pub(super) fn lazy(&self, id: FunctionId) -> Option<FuncId> {
         self.declared[id.index() - self.first].1
     }
 }

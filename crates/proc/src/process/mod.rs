@@ -14,7 +14,7 @@ mod create;
 mod end;
 mod frame;
 mod kill;
-mod late;
+mod lazy;
 mod run;
 mod state;
 
@@ -22,6 +22,6 @@ pub(crate) use create::{create_body, create_server, create_system, starts_at_onc
 pub(crate) use end::{bury, end, forget};
 pub(crate) use frame::{call_deferred, frame_free, frame_new, free_frame, pause};
 pub(crate) use kill::kill;
-pub(crate) use late::{call_left, frame_first, frame_late};
-pub(crate) use state::{ACTIVITY, DEAD, INNER, LateFrames, OUTSIDE, SAME, StackMeasured};
+pub(crate) use lazy::{call_left, frame_first, frame_lazy};
+pub(crate) use state::{ACTIVITY, DEAD, INNER, LazyFrames, OUTSIDE, SAME, StackMeasured};
 pub use state::{ProcessState, Role};

@@ -9,7 +9,7 @@ use crate::layout::{DEFERRED, DONE, NATIVE_STACK, PAUSED, SUSPENDED};
 use crate::machine::Worker;
 use crate::outside::launched::is_launched;
 use crate::process::ACTIVITY;
-use crate::process::LateFrames;
+use crate::process::LazyFrames;
 use crate::process::Role;
 use crate::process::bury;
 use crate::process::end;
@@ -77,12 +77,12 @@ impl Worker {
         match status {
             DONE => {}
             PAUSED => {
-                self.machine.late = LateFrames::default();
+                self.machine.lazy = LazyFrames::default();
                 self.wake(process);
                 return None;
             }
             DEFERRED => {
-                self.machine.late = LateFrames::default();
+                self.machine.lazy = LazyFrames::default();
                 self.depth = 0;
                 return Some(process.frame());
             }

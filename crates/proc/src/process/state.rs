@@ -218,15 +218,15 @@ pub(crate) struct StackMeasured {
 
 /// The frames that the functions of the running process have got since it runs.
 #[derive(Debug)]
-pub(crate) struct LateFrames {
+pub(crate) struct LazyFrames {
     /// The one made last; null before the first.
     pub(crate) last: FrameRef,
     /// Why the first function has got none, with the detail of the fault.
     pub(crate) failed: Option<(Reason, i64)>,
 }
 
-impl Default for LateFrames {
-    fn default() -> LateFrames {
-        LateFrames { last: FrameRef::NULL, failed: None }
+impl Default for LazyFrames {
+    fn default() -> LazyFrames {
+        LazyFrames { last: FrameRef::NULL, failed: None }
     }
 }

@@ -6,9 +6,9 @@
 //!
 //! ```text
 //! native stack      F has a frame  <-  G  <-  H  <-  I, whose slice is over
-//! I: frame_first or frame_late         F <----------- I      the process continues with I
-//! H: frame_late                        F <------ H <- I
-//! G: frame_late                        F <- G <- H <- I
+//! I: frame_first or frame_lazy         F <----------- I      the process continues with I
+//! H: frame_lazy                        F <------ H <- I
+//! G: frame_lazy                        F <- G <- H <- I
 //! F returns PAUSED or DEFERRED to the run-time, which resumes I, H, G and F in turn.
 //! ```
 //! Each frame is made once, however often the function calls others, so the work is proportional
@@ -18,11 +18,11 @@ use crate::fault::Reason;
 use crate::handle::FrameRef;
 use crate::layout::{Frame, UNWINDING};
 use crate::machine::Context;
-use crate::process::LateFrames;
+use crate::process::LazyFrames;
 use crate::process::frame::take_frame;
 use crate::process::kill::unwind;
 
-pub(crate) fn frame_late(
+pub(crate) fn frame_lazy(
     cx: &mut Context,
     function: u32,
     status: u32,
@@ -34,7 +34,7 @@ pub(crate) fn frame_late(
             frame.0
         }
         Err((reason, detail)) => {
-            cx.worker.machine.late = LateFrames::default();
+            cx.worker.machine.lazy = LazyFrames::default();
             cx.fault(reason, detail, position);
             std::ptr::null_mut()
         }
@@ -46,19 +46,19 @@ pub(crate) fn frame_first(cx: &mut Context, function: u32) -> *mut Frame {
 }
 
 pub(crate) fn call_left(cx: &mut Context, status: u32, position: u32) -> u32 {
-    let Some((reason, detail)) = cx.worker.machine.late.failed else { return status };
-    cx.worker.machine.late = LateFrames::default();
+    let Some((reason, detail)) = cx.worker.machine.lazy.failed else { return status };
+    cx.worker.machine.lazy = LazyFrames::default();
     cx.fault(reason, detail, position);
     UNWINDING
 }
 
 /// Makes a frame the caller of the one made last.
 fn link(cx: &mut Context, function: u32) -> Result<FrameRef, (Reason, i64)> {
-    let late = &cx.worker.machine.late;
-    if let Some(reason) = late.failed {
+    let lazy = &cx.worker.machine.lazy;
+    if let Some(reason) = lazy.failed {
         return Err(reason);
     }
-    let last = late.last;
+    let last = lazy.last;
     let innermost = if last.is_null() { cx.frame } else { cx.process.frame() };
     match take_frame(cx, function, innermost) {
         Ok(frame) => {
@@ -66,12 +66,12 @@ fn link(cx: &mut Context, function: u32) -> Result<FrameRef, (Reason, i64)> {
                 Some(callee) => callee.set_parent(frame),
                 None => cx.process.set_frame(frame),
             }
-            cx.worker.machine.late.last = frame;
+            cx.worker.machine.lazy.last = frame;
             Ok(frame)
         }
         Err(reason) => {
             unwind(cx.worker, innermost, cx.frame);
-            cx.worker.machine.late = LateFrames { last: FrameRef::NULL, failed: Some(reason) };
+            cx.worker.machine.lazy = LazyFrames { last: FrameRef::NULL, failed: Some(reason) };
             Err(reason)
         }
     }

@@ -4,7 +4,7 @@
 //! the native stack is deep. Most of its calls see neither, and a frame for each would cost more
 //! than many a body. So there is code of it in two forms, which lay out the same frame and number
 //! the same resume points: calls run the one that is native, with locals on the native stack and
-//! arguments in machine registers. Where it is suspended it fills a frame ([`super::late_frame`])
+//! arguments in machine registers. Where it is suspended it fills a frame ([`super::lazy_frame`])
 //! and returns, as do its callers; the run-time resumes the frame with the other form.
 //!
 //! Locals move into the frame. So a function that passes the address of one to a function that may
@@ -23,17 +23,17 @@ pub(super) enum Form {
     /// As an ordinary function, which is never suspended.
     Native,
     /// As an ordinary function, which gets a frame when it is suspended.
-    Late,
+    Lazy,
 }
 
-/// Functions that have both [`Form::Late`] and [`Form::Framed`].
+/// Functions that have both [`Form::Lazy`] and [`Form::Framed`].
 #[derive(Debug)]
-pub(super) struct Late {
+pub(super) struct Lazy {
     functions: IdSet<FunctionId>,
 }
 
-impl Late {
-    pub(super) fn of(program: &ir::Program, suspending: &Suspending) -> Late {
+impl Lazy {
+    pub(super) fn of(program: &ir::Program, suspending: &Suspending) -> Lazy {
         let mut functions: IdSet<FunctionId> = program
             .functions
             .iter_enumerated()
@@ -52,7 +52,7 @@ impl Late {
                 })
                 .collect();
             if others.is_empty() {
-                return Late { functions };
+                return Lazy { functions };
             }
             others.into_iter().for_each(|id| _ = functions.remove(id));
         }

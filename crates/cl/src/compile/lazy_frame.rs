@@ -12,9 +12,9 @@ use crate::ir::{Parameter, Type};
 impl Translator<'_, '_, '_> {
     /// A frame of a function that has run without and is suspended with a status, and the status
     /// again; the frame has the locals.
-    pub(super) fn late_frame(&mut self, status: Value) -> (Value, Value) {
+    pub(super) fn lazy_frame(&mut self, status: Value) -> (Value, Value) {
         let (number, position) = (self.half(self.id.raw()), self.position());
-        let frame = self.finds("frame_late", &[number, status, position]);
+        let frame = self.finds("frame_lazy", &[number, status, position]);
         self.move_locals(frame);
         (frame, self.body.load_aligned(types::I32, frame, FRAME_RESULT))
     }
@@ -40,8 +40,11 @@ impl Translator<'_, '_, '_> {
         let number = self.half(self.id.raw());
         let (frame, _) = self.operate("frame_first", &[number]);
         let frame = frame.unwrap_or(self.frame);
-        let (made, failed) = (self.body.cold_block(), self.body.cold_block());
-        self.body.ins().brif(frame, made, &[], failed, &[]);
+        let status = self.half(DEFERRED);
+        let all = self.without_result(status, self.function.result.map(machine));
+        let left: Vec<_> = all.iter().copied().map(Into::into).collect();
+        let made = self.body.cold_block();
+        self.body.ins().brif(frame, made, &[], self.leave, &left);
         self.body.switch_to_block(made);
         self.move_locals(frame);
         let mut kept = 0;
@@ -53,15 +56,7 @@ impl Translator<'_, '_, '_> {
                 kept += 1;
             }
         }
-        let status = self.half(DEFERRED);
-        let result = self.function.result.map(machine);
-        let all = self.without_result(status, result);
         self.body.ins().return_(&all);
-        self.body.switch_to_block(failed);
-        let status = self.half(DEFERRED);
-        let all = self.without_result(status, result);
-        let all: Vec<_> = all.into_iter().map(Into::into).collect();
-        self.body.ins().jump(self.leave, &all);
         self.body.switch_to_block(start);
     }
 }

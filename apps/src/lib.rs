@@ -33,7 +33,7 @@
 //! | ends | [`sink`], [`pcap_writer`] |
 //! | the system | [`device`]: TAP devices, packet sockets, AF_XDP, Unix sockets |
 //! | components | [`outside`] |
-//! | ways | [`tee`], [`join`], [`split`], [`repeater`], [`pcap_tap`], [`matching`] |
+//! | ways | [`tee`], [`join`], [`split`], [`repeater`], [`delay`], [`pcap_tap`], [`matching`] |
 //! | any packets | [`filter`]; written in the language of graphs: [`builtin`] |
 //! | Ethernet | [`vlan_mux`], [`learning_bridge`], [`flooding_bridge`] |
 //! | flows | [`flow_export`] |
@@ -47,6 +47,7 @@ pub mod arp;
 pub mod builtin;
 pub mod capture;
 mod code;
+pub mod delay;
 pub mod device;
 pub mod filter;
 pub mod flooding_bridge;
@@ -82,6 +83,7 @@ use tidemill_packet::graph::Graph;
 pub fn catalogue() -> Catalogue {
     let mut catalogue = Catalogue::new(&[
         arp::Arp::declaration(),
+        delay::Delay::declaration(),
         filter::Filter::declaration(),
         flooding_bridge::FloodingBridge::declaration(),
         flow_export::FlowExport::declaration(),

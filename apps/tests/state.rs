@@ -381,3 +381,33 @@ fn a_capture_is_a_file_or_a_pipe_that_nothing_waits_for() {
     engine.configure(graph(&pipe, "")).unwrap();
     assert_eq!(engine.breathe(), Rest::Asleep);
 }
+
+#[test]
+fn a_delay_keeps_packets_for_their_time() {
+    let delay =
+        |settings: &str| around(&format!("Delay {{ {settings} }}"), &["input"], &["output"]);
+    let taken = |engine: &Engine| count(engine, "to_output", "taken_packets");
+    for kind in ENGINES {
+        let mut engine = start(kind, &delay("seconds: 0.5"));
+        inject(&mut engine, "input", "ip 10.0.0.1 > 9.9.9.9 udp 7 > 53 bytes 4");
+        assert_eq!(count(&engine, "app", "kept"), 1);
+        assert_eq!(engine.breathe(), Rest::Until(1_500_000_000));
+        engine.set_time(1_499_999_999, 0);
+        inject(&mut engine, "input", "ip 10.0.0.2 > 9.9.9.9 udp 7 > 53 bytes 4");
+        assert_eq!(taken(&engine), 0);
+        engine.set_time(1_500_000_000, 0);
+        while let Rest::Busy = engine.breathe() {}
+        assert_eq!((taken(&engine), count(&engine, "app", "kept")), (1, 1));
+        // What is kept leaves by the new delay, and what comes by the new limits.
+        change(&mut engine, &delay("seconds: 2, packets: 1"));
+        inject(&mut engine, "input", "ip 10.0.0.3 > 9.9.9.9 udp 7 > 53 bytes 4");
+        assert_eq!(count(&engine, "app", "drop_full"), 1);
+        engine.set_time(3_499_999_999, 0);
+        while let Rest::Busy = engine.breathe() {}
+        assert_eq!((taken(&engine), count(&engine, "app", "kept")), (2, 0));
+        // At the end nothing waits any more.
+        inject(&mut engine, "input", "ip 10.0.0.4 > 9.9.9.9 udp 7 > 53 bytes 4");
+        engine.flush();
+        assert_eq!((taken(&engine), count(&engine, "app", "kept_bytes")), (3, 0));
+    }
+}

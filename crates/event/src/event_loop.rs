@@ -9,7 +9,7 @@ use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use crate::Time;
-use crate::host::{Host, Slice};
+use crate::host::{Host, HostStats, Slice};
 use crate::inbox::Inbox;
 use crate::instant::Instant;
 use crate::owner::Owner;
@@ -336,6 +336,12 @@ impl<W: 'static> Loop<W> {
     /// The counters.
     pub fn stats(&self) -> &LoopStats {
         &self.stats
+    }
+
+    /// The counters of the host. They are read when asked for: the kernel has one for each port, and
+    /// each costs a system call.
+    pub fn host_stats(&self) -> HostStats {
+        self.host.stats()
     }
 
     /// Makes `run` return after the current turn or handler. What is queued stays.

@@ -189,7 +189,6 @@ impl<W: 'static> Loop<W> {
         self.host.spent(Spent { steps, of_one });
         let mut ready = std::mem::take(&mut self.ready);
         let wake = self.host.wait(wait, &mut ready);
-        self.stats.host = self.host.stats();
         self.read_clock();
         self.wall = None;
         for report in ready.drain(..) {

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::host::HostStats;
-
 /// Counters of a loop since its start; longest spans are exact, not sampled.
 #[derive(Clone, Debug, Default)]
 pub struct LoopStats {
@@ -47,8 +45,6 @@ pub struct LoopStats {
     pub dropped_remote: u64,
     /// By kind of owner, in the order the kinds were first named; the loop itself first.
     pub kinds: Vec<KindStats>,
-    /// The counters of the host, as of the last poll of the descriptors.
-    pub host: HostStats,
 }
 
 /// Counters of the turns of one kind of owner.

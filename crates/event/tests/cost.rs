@@ -1,4 +1,4 @@
-//! The costs of the loop: none while idle, no system call per turn.
+//! The costs of the loop: none while idle, no system call per turn or port.
 //!
 //! All in one test, as the counters are those of the process.
 
@@ -43,15 +43,30 @@ fn idle_costs_no_cpu_and_turns_cost_no_system_calls() {
             lp.stop();
         }
     }
-    let before = lp.stats().clone();
+    let (before, host_before) = (lp.stats().clone(), lp.host_stats());
     lp.event(Owner::LOOP, turn).unwrap();
     assert!(matches!(lp.run(&mut 100_000), Outcome::Stopped));
     let after = lp.stats();
     let turns = after.turns - before.turns;
     let looks = after.polls + after.waits - before.polls - before.waits;
-    let syscalls = after.host.syscalls - before.host.syscalls;
+    let syscalls = lp.host_stats().syscalls - host_before.syscalls;
     assert_eq!(turns, 100_000);
     // Every poll is one system call, and there are no others.
     assert_eq!(syscalls, looks);
     assert!(looks < turns / 8, "{looks} looks for {turns} turns");
+    many_ports_cost_no_more(&mut lp);
+}
+
+/// The kernel's counters of ports are not read at each poll.
+fn many_ports_cost_no_more(lp: &mut Loop<u64>) {
+    for _ in 0..300 {
+        lp.host().bind("127.0.0.1:0").unwrap();
+    }
+    let (cpu, polls) = (cpu::of_process(), lp.stats().polls);
+    while lp.stats().polls < polls + 20_000 {
+        let now = lp.now();
+        assert!(matches!(lp.run_until(&mut 0, now), Outcome::Reached));
+    }
+    let cpu = cpu::of_process() - cpu;
+    assert!(cpu < Duration::from_millis(500), "20000 polls of 300 ports took {cpu:?}");
 }

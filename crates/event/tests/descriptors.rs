@@ -126,7 +126,7 @@ fn a_descriptor_closed_while_watched_is_reported_and_removed_not_spun_on() {
     let mut log = Vec::new();
     assert!(matches!(lp.run(&mut log), Outcome::Stopped));
     assert_eq!(log, [Some(9)]);
-    assert_eq!((lp.watched(), lp.stats().host.bad_descriptors), (0, 1));
+    assert_eq!((lp.watched(), lp.host_stats().bad_descriptors), (0, 1));
     let stats = lp.stats();
     assert!(stats.polls + stats.waits < 20, "{stats:?}");
 }

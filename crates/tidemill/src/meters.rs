@@ -19,7 +19,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Arguments};
 
-use tidemill_event::LoopStats;
+use tidemill_event::{HostStats, Loop, LoopStats};
 use tidemill_overlog::fleet::{Fleet, NodeId};
 use tidemill_overlog::node::{Node, StageCounters};
 use tidemill_overlog::program::WorkedBy;
@@ -58,13 +58,13 @@ impl Meters {
     }
 
     /// Publishes the current values. The nodes and their program must be the same each time.
-    pub fn update(&mut self, fleet: &Fleet, stats: &LoopStats) {
+    pub fn update<W: 'static>(&mut self, fleet: &Fleet, events: &Loop<W>) {
         if fleet.is_measuring() {
             self.update_costs(fleet);
         }
         let Meters { registry, number, counters, .. } = self;
         let mut next = 0;
-        read(fleet, (*number, stats), &mut |name, value| {
+        read(fleet, (*number, events), &mut |name, value| {
             if next == counters.len() {
                 counters.push(registry.counter(&fmt::format(name)));
             }
@@ -94,9 +94,9 @@ impl Meters {
 }
 
 /// Passes all values to `show`, always in the same order.
-fn read(fleet: &Fleet, (number, stats): (u32, &LoopStats), show: &mut Show<'_>) {
-    read_loop((number, stats), show);
-    read_host((number, stats), show);
+fn read<W: 'static>(fleet: &Fleet, (number, events): (u32, &Loop<W>), show: &mut Show<'_>) {
+    read_loop((number, events.stats()), show);
+    read_host((number, &events.host_stats()), show);
     read_tables(fleet, show);
     read_rules(fleet, show);
     read_stages(fleet, show);
@@ -106,7 +106,7 @@ fn read(fleet: &Fleet, (number, stats): (u32, &LoopStats), show: &mut Show<'_>) 
     read_queries(fleet, show);
     fleet.ids().take(NODES_MAX).for_each(|id| read_node(fleet, id, show));
     // Last, as their number may grow.
-    read_turns((number, stats), show);
+    read_turns((number, events.stats()), show);
 }
 
 fn read_loop((number, stats): (u32, &LoopStats), show: &mut Show<'_>) {
@@ -131,8 +131,7 @@ fn read_loop((number, stats): (u32, &LoopStats), show: &mut Show<'_>) {
     numbers.iter().for_each(|(name, value)| show(format_args!("loop/{number}/{name}"), *value));
 }
 
-fn read_host((number, stats): (u32, &LoopStats), show: &mut Show<'_>) {
-    let host = &stats.host;
+fn read_host((number, host): (u32, &HostStats), show: &mut Show<'_>) {
     let numbers = [
         ("syscalls", host.syscalls),
         ("tx_datagrams", host.sent),

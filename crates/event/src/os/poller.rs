@@ -248,7 +248,8 @@ impl Poller {
 
     fn take_events(&mut self, ready: &mut Vec<Ready>) -> io::Result<()> {
         let mut orphans = false;
-        for event in std::mem::take(&mut self.events).drain(..) {
+        let mut events = std::mem::take(&mut self.events);
+        for event in events.drain(..) {
             let (token, flags) = (event.data.u64(), event.flags);
             if token == WAKE {
                 self.woken = true;
@@ -264,7 +265,7 @@ impl Poller {
             }
             ready.push(report);
         }
-        self.events.reserve(REPORTS);
+        self.events = events;
         if orphans { self.renew() } else { Ok(()) }
     }
 

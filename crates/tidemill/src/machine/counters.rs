@@ -12,7 +12,7 @@ const METER_EVERY: Duration = Duration::from_secs(1);
 
 /// Publishes the counters now and periodically.
 pub(crate) fn show_counters(machine: &mut Machine, events: &mut Loop<Machine>) {
-    machine.meters.update(&machine.fleet, events.stats());
+    machine.meters.update(&machine.fleet, events);
     if machine.node.driver.engine.has_capture_time() {
         // The clock jumps to the next timer: one each second would make it walk through each gap
         // between packets. Something changes only with a batch of packets or ticks.
@@ -34,6 +34,6 @@ pub(super) fn breathed(machine: &mut Machine, events: &mut Loop<Machine>) {
 }
 
 fn update(machine: &mut Machine, events: &mut Loop<Machine>) {
-    machine.meters.update(&machine.fleet, events.stats());
+    machine.meters.update(&machine.fleet, events);
     fleet::sample(machine, events);
 }

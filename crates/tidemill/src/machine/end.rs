@@ -54,7 +54,7 @@ impl Machine {
         let lost = borders::finish_files(self);
         lost.iter().for_each(|problem| self.note(problem));
         report.problems.extend(lost);
-        self.meters.update(&self.fleet, events.stats());
+        self.meters.update(&self.fleet, events);
         // The first of several workers counts when the others have ended.
         if self.crew.is_none() {
             self.count_borders(report);

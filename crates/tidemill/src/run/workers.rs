@@ -314,7 +314,7 @@ fn work(
     if machine.has.packets {
         machine.sum_up(&mut events, &mut ended);
     }
-    machine.meters.update(&machine.fleet, events.stats());
+    machine.meters.update(&machine.fleet, &events);
     let profile = common.options.profile.then(|| Profile::of(&machine.fleet));
     let mut summary = Summary::of_part(&machine.fleet, &mut events);
     let mut journal = machine.journal.get_mut();

@@ -468,6 +468,7 @@ impl Catalog {
             },
             size_max: None,
             indexes: Vec::new(),
+            ordered: Vec::new(),
         };
         let soft = softness != Softness::Hard;
         let storage = Storage::Table { spec, soft };

@@ -9,7 +9,7 @@ use tidemill_relation::{TypeSet, Value};
 use tidemill_stdx::sorted::SortedMap;
 
 use crate::ast::{
-    self, AggregateOver, Arg, BinaryOp, ExprKind, Functor, Materialize, Program, Statement,
+    self, AggregateOver, Arg, BinaryOp, ExprKind, Functor, Index, Materialize, Program, Statement,
     Term as AstTerm,
 };
 use crate::check::literals::{self, literal_value};
@@ -41,7 +41,7 @@ pub(crate) fn catalog(program: &Program, checked: &Checked<'_>) -> Catalog {
             Statement::Index(index) => {
                 if let Some(id) = catalog.find(system::canonical(&index.name.resolved)) {
                     let constant = catalog.constant_column(id);
-                    add_index(catalog.relation_mut(id), constant, &index.keys.columns);
+                    add_index(catalog.relation_mut(id), constant, index);
                 }
             }
             Statement::Rule(rule) => timed |= rule.body.iter().any(is_timer),
@@ -69,12 +69,20 @@ fn storage(symbol: &Symbol<'_>) -> Storage {
     if let (Some(table), None) = (symbol.system, symbol.declared) {
         let key = Key::Columns(table.key.to_vec());
         let size_max = table.is_recorded().then_some(system::RECORDS_MAX);
-        let spec = TableSpec { arity, key, lifetime_ns: None, size_max, indexes };
+        let spec =
+            TableSpec { arity, key, lifetime_ns: None, size_max, indexes, ordered: Vec::new() };
         return Storage::Table { spec, soft: false };
     }
     if let Some(table) = symbol.foreign {
         let key = Key::Columns(table.key.clone());
-        let spec = TableSpec { arity, key, lifetime_ns: None, size_max: None, indexes };
+        let spec = TableSpec {
+            arity,
+            key,
+            lifetime_ns: None,
+            size_max: None,
+            indexes,
+            ordered: Vec::new(),
+        };
         return Storage::Table { spec, soft: false };
     }
     let Some(declared) = symbol.declared else { return Storage::Event };
@@ -85,6 +93,7 @@ fn storage(symbol: &Symbol<'_>) -> Storage {
         lifetime_ns,
         size_max: declared.size,
         indexes,
+        ordered: Vec::new(),
     };
     Storage::Table { spec, soft: lifetime_ns.is_some() }
 }
@@ -105,12 +114,22 @@ fn columns(written: &[u32], arity: u32) -> Vec<u32> {
     columns
 }
 
-/// An index as joins ask for it: without the column that is the same in every row.
-fn add_index(relation: &mut Relation, constant: Option<u32>, written: &[u32]) {
+/// An index as joins ask for it: without the column that is the same in every row. Of an ordered
+/// one the last column is that which conditions bound.
+fn add_index(relation: &mut Relation, constant: Option<u32>, index: &Index) {
     let Storage::Table { spec, .. } = &mut relation.storage else { return };
+    let written = &index.keys.columns;
     let mut wanted = columns(written, spec.arity);
     wanted.retain(|&column| Some(column) != constant);
-    if !wanted.is_empty() && !spec.indexes.contains(&wanted) {
+    if index.hint.text == "ordered" {
+        let last = written.last().and_then(|column| column.checked_sub(1));
+        let Some(last) = last.filter(|last| wanted.contains(last)) else { return };
+        wanted.retain(|&column| column != last);
+        wanted.push(last);
+        if !spec.ordered.contains(&wanted) {
+            spec.ordered.push(wanted);
+        }
+    } else if !wanted.is_empty() && !spec.indexes.contains(&wanted) {
         spec.indexes.push(wanted);
     }
 }

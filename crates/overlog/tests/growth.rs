@@ -55,6 +55,24 @@ fn equations_between_rows() {
     }
 }
 
+/// Conditions that bound the rows.
+#[test]
+fn ranges_between_rows() {
+    let tables = "materialize(t, infinity, infinity, keys(2)).
+        materialize(u, infinity, infinity, keys(2)).
+        materialize(w, infinity, infinity, keys(2, 3)).
+        t1 t(@N, I * 3) :- ins(@N, I).
+        u1 u(@N, J) :- ins(@N, I), J := (I * 7919) % 100003.";
+    for conditions in ["J >= I, J < I + 5", "J in [I - 2, I + 2)", "J + 4 > I && J - 1 <= I"] {
+        let later = "q(@N, 0) :- periodic(@N, _, 2, 1). q(@N, I + 1) :- q(@N, I), I < 9000.";
+        grows_by_its_rows(&format!(
+            "{tables} {later} o1 o(@N, J) :- q(@N, I), u(@N, J), {conditions}."
+        ));
+    }
+    let view = "w1 w(@N, I, J) :- u(@N, I), t(@N, J), J >= I, J < I + 5.";
+    grows_by_its_rows(&format!("{tables} {view}"));
+}
+
 /// Equal rows of a bag, each of which is reported when the bag is emptied.
 #[test]
 fn equal_rows_of_a_bag() {

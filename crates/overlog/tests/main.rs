@@ -23,6 +23,7 @@ mod peers;
 mod plain;
 mod provenance;
 mod queries;
+mod ranges;
 mod remote_views;
 mod replace;
 mod rows;

@@ -182,6 +182,7 @@ fn relation(name: &str, columns: usize) -> Relation {
         lifetime_ns: None,
         size_max: None,
         indexes: Vec::new(),
+        ordered: Vec::new(),
     };
     Relation {
         name: name.to_owned(),

@@ -158,7 +158,7 @@ impl Check<'_, '_> {
         if !matches!(hint.text.as_str(), "hash" | "ordered" | "") {
             let message = format!("there is no kind of index `{}`", hint.text);
             let found = Diagnostic::warning("index-hint", hint.span, message)
-                .help("write \"hash\" or \"ordered\"; it is a hint only");
+                .help("write \"hash\", or \"ordered\" for a range of the last column");
             self.report(found);
         }
     }

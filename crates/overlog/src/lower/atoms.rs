@@ -9,6 +9,20 @@ use tidemill_relation::table::{Access, Key};
 use super::{Builder, Indexing, Open, Pending, Work};
 use crate::ir::Atom;
 
+/// How well a predicate can be looked up; the greater, the better.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Selectivity {
+    /// By its whole key.
+    by_key: bool,
+    /// The number of columns by which it can be.
+    columns: usize,
+    /// None, but conditions bound one of its columns.
+    bounded: bool,
+    /// It is none of the tables that grow while views are evaluated, which have the most rows to
+    /// index.
+    steady: bool,
+}
+
 impl Builder<'_> {
     /// Binds columns of a relation: variables without a value get one, others are compared. Columns
     /// for which `given` returns a binding get that. The steps follow the binding.
@@ -111,10 +125,8 @@ impl Builder<'_> {
         open.atom.columns.iter().map(|pattern| self.value_of(pattern)).collect()
     }
 
-    /// How well a predicate can be looked up: by its whole key or not, by how many columns; and
-    /// whether it is none of the tables that grow while views are evaluated, which have the most
-    /// rows to index.
-    pub(super) fn selectivity(&self, open: &Open) -> (bool, usize, bool) {
+    /// How well a predicate can be looked up.
+    pub(super) fn selectivity(&self, open: &Open) -> Selectivity {
         let known = self.known_columns(open);
         let relation = self.catalog.relation(open.atom.relation);
         let by_key = match relation.table().map(|spec| &spec.key) {
@@ -126,7 +138,13 @@ impl Builder<'_> {
         let bound = known.iter().enumerate();
         let constant = self.catalog.constant_column(open.atom.relation).map(|at| at as usize);
         let bound = bound.filter(|(column, value)| Some(*column) != constant && value.is_some());
-        (by_key, bound.count(), !self.catalog.recursive.contains(&open.atom.relation))
+        let columns = bound.count();
+        Selectivity {
+            by_key,
+            columns,
+            bounded: columns == 0 && self.is_bounded(&open.atom),
+            steady: !self.catalog.recursive.contains(&open.atom.relation),
+        }
     }
 
     /// The access path: the columns by which rows are found.
@@ -176,7 +194,8 @@ impl Builder<'_> {
                 let home = Some(column) == constant && here_known && builder.location_is_compared();
                 (compared || home).then_some(Bind::Ignore)
             });
-        (Lookup { relation, atom: open.number, access, key, columns }, after)
+        let atom = open.number;
+        (Lookup { relation, atom, access, key, bounds: Vec::new(), columns }, after)
     }
 
     /// Whether this strand has compared the address already: variables are bound from rows stored

@@ -6,7 +6,7 @@
 //! bounded size keeps the rows that were inserted last.
 
 use tidemill_relation::expr::Reg;
-use tidemill_relation::plan::{Bind, HeadColumn, Lookup, Pattern, Relation, Step, Strand};
+use tidemill_relation::plan::{Bind, Bound, HeadColumn, Lookup, Pattern, Relation, Step, Strand};
 use tidemill_stdx::sorted::SortedSet;
 
 /// Lets joins stop at their first match.
@@ -50,6 +50,8 @@ fn reads(step: &Step, needed: &mut SortedSet<Reg>) {
     match step {
         Step::Join(lookup) | Step::Exists(lookup) | Step::Absent(lookup) => {
             lookup.key.iter().for_each(|expr| expr.for_each_reg(&mut need));
+            let bounds = lookup.bounds.iter().flat_map(Bound::operands);
+            bounds.for_each(|expr| expr.for_each_reg(&mut need));
             for bind in &lookup.columns {
                 if let Bind::Equal(expr) = bind {
                     expr.for_each_reg(&mut need);

@@ -4,12 +4,14 @@
 //! after the other ([`order`] chooses), and inserts assignments, conditions and negations as soon
 //! as their variables are bound ([`atoms`] says how a predicate becomes a lookup). A join that only
 //! tests whether there is a row stops at the first ([`exists`]). Conditions that determine a
-//! variable bind it ([`solve`]). Registers are the rule's variables until the strand is finished;
-//! then they are numbered in the order in which they are bound ([`renumber`]).
+//! variable bind it ([`solve`]); others may bound the rows that a join looks at ([`ranges`]).
+//! Registers are the rule's variables until the strand is finished; then they are numbered in the
+//! order in which they are bound ([`renumber`]).
 
 mod atoms;
 mod exists;
 mod order;
+mod ranges;
 mod renumber;
 mod solve;
 mod view;

@@ -1,7 +1,8 @@
 //! The order of a strand's steps.
 //!
 //! The next predicate is the one whose whole key is known, else the one with the most known
-//! columns, else one of a table that does not grow meanwhile, else the first in the program.
+//! columns, else, if none is known, one with a [bounded](super::ranges) column, else one of a table
+//! that does not grow meanwhile, else the first in the program.
 //! Assignments, conditions and negations follow as soon as their variables have values, in textual
 //! order; those that use the time or random numbers also wait for the predicates written before
 //! them, so that each row gets its own. Then [equations](super::solve) are solved.
@@ -11,6 +12,7 @@ use tidemill_relation::operator::Binary;
 use tidemill_relation::plan::{HeadColumn, Step};
 use tidemill_stdx::sorted::SortedSet;
 
+use super::atoms::Selectivity;
 use super::{Builder, Open, Pending, Work};
 use crate::ir::{Atom, Location, is_impure};
 
@@ -19,8 +21,10 @@ impl Builder<'_> {
     pub fn run(&mut self) {
         self.flush();
         while let Some(at) = self.next_join() {
+            let step = self.steps.len();
             self.join(at);
             self.flush();
+            self.bound_join(step);
         }
     }
 
@@ -44,7 +48,7 @@ impl Builder<'_> {
     }
 
     fn next_join(&self) -> Option<usize> {
-        let mut best: Option<(usize, (bool, usize, bool))> = None;
+        let mut best: Option<(usize, Selectivity)> = None;
         for (at, open) in self.open.iter().enumerate() {
             if open.atom.negated || !self.lies_here(&open.atom.location(self.catalog)) {
                 continue;

@@ -1,7 +1,7 @@
 //! Registers in the order in which they are bound, without gaps.
 
 use tidemill_relation::expr::{Expr, Reg};
-use tidemill_relation::plan::{Bind, HeadColumn, Lookup, Pattern, Step, Strand};
+use tidemill_relation::plan::{Bind, Bound, HeadColumn, Lookup, Pattern, Step, Strand};
 
 /// Renumbers the registers of a strand densely.
 pub(super) fn renumber(mut strand: Strand) -> Strand {
@@ -67,6 +67,8 @@ impl Numbers {
 
     fn lookup(&mut self, lookup: &mut Lookup) {
         lookup.key.iter_mut().for_each(|expr| self.expr(expr));
+        let bounds = lookup.bounds.iter_mut().flat_map(Bound::operands_mut);
+        bounds.for_each(|expr| self.expr(expr));
         self.binds(&mut lookup.columns);
     }
 

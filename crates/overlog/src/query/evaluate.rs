@@ -491,7 +491,12 @@ impl Groups {
         let is_key = |(_, column): &(u32, &HeadColumn)| matches!(column, HeadColumn::Value(_));
         let rows = self.rows.get_or_insert_with(|| {
             let key = (0..).zip(&output.columns).filter(is_key).map(|(column, _)| column).collect();
-            let spec = TableSpec { indexes: Vec::new(), key: Key::Columns(key), ..spec.clone() };
+            let spec = TableSpec {
+                indexes: Vec::new(),
+                ordered: Vec::new(),
+                key: Key::Columns(key),
+                ..spec.clone()
+            };
             Table::new(spec, secret)
         });
         let row = match rows.find(columns) {

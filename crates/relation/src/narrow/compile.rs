@@ -8,7 +8,7 @@ use crate::expr::{Expr, Reg};
 use crate::operator::Binary;
 use crate::plan::{self, Bind, HeadColumn, Lookup, Strand};
 use crate::strand::Reading;
-use crate::table::{Access, ColumnOffset, Fit, Layout, Part, Table, Visible, WordKind};
+use crate::table::{Access, ColumnOffset, Fit, Layout, Part, Side, Table, Visible, WordKind};
 use crate::value::Value;
 
 /// Why there is nothing to run.
@@ -185,7 +185,9 @@ impl<'a> Compiler<'a> {
             Access::Primary if visible == Visible::Ever => return Err(Halt::Unfit),
             Access::Primary => Path::Primary,
             Access::Index(number) => Path::Index(number),
+            Access::Ordered(number) => Path::Ordered(number),
         };
+        let limits = self.limits(lookup)?;
         let (mut key, mut hashed) = (Vec::new(), Vec::with_capacity(lookup.key.len()));
         let mut state = 0;
         let secret = table.secret();
@@ -198,7 +200,7 @@ impl<'a> Compiler<'a> {
             (None, Access::Index(number)) => {
                 table.dense_column(number).map(|column| (number, column))
             }
-            (None, Access::Scan | Access::Primary) => None,
+            (None, Access::Scan | Access::Primary | Access::Ordered(_)) => None,
         };
         for (&column, expr) in columns.iter().zip(&lookup.key) {
             let compared = self.equal(table, column, expr)?;
@@ -229,7 +231,19 @@ impl<'a> Compiler<'a> {
             Visible::Within(_, end) if part.is_some() => Some(end),
             Visible::Within(..) | Visible::OlderThan(_) | Visible::Ever | Visible::Before => None,
         };
-        Ok(Probe { table, visible, below, path, part, state, hashed, key, binds })
+        Ok(Probe { table, visible, below, path, part, state, hashed, key, limits, binds })
+    }
+
+    /// The limits of a look-up, where they are integers.
+    fn limits(&self, lookup: &'a Lookup) -> Result<Vec<(Side, Operand)>, Halt> {
+        let limit = |bound: &'a plan::Bound| match bound {
+            plan::Bound::Compare { operator, added: None, value } => {
+                let side = plan::side(*operator).ok_or(Halt::Unfit)?;
+                Ok((side, self.operand(value)?.1.ok_or(Halt::Unfit)?))
+            }
+            _ => Err(Halt::Unfit),
+        };
+        lookup.bounds.iter().map(limit).collect()
     }
 
     fn output(&self, strand: &'a Strand) -> Result<Vec<(ColumnOffset, Operand)>, Halt> {

@@ -103,8 +103,9 @@ fn reads(step: &Step<'_>, read: &mut SortedSet<usize>) {
     match step {
         Step::Compare(a, b, _) => [a, b].into_iter().for_each(operand),
         Step::Join(probe) | Step::Exists(probe) | Step::Absent(probe) => {
-            let Probe { key, binds, hashed, path, .. } = probe;
+            let Probe { key, binds, hashed, limits, path, .. } = probe;
             key.iter().for_each(|(_, by)| operand(by));
+            limits.iter().for_each(|(_, by)| operand(by));
             for bound in binds {
                 if let Bound::Equal(_, by) = bound {
                     operand(by);

@@ -16,8 +16,12 @@ mod memo;
 mod steps;
 
 use crate::eval::Ambient;
-use crate::table::{ColumnOffset, IndexRows, KnownPairs, PartRows, RowId, Table, Visible};
+use crate::table::{
+    ColumnOffset, IndexRows, KnownPairs, Limit, PartRows, RowId, Side, Table, Visible,
+};
+use crate::value::Value;
 use memo::{Memo, Seen};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use steps::{Bound, Hashed, Operand, Path, Probe, Step};
 
@@ -304,6 +308,18 @@ impl<'n> Probe<'n> {
                 _ => Rows::Scan(0..self.table.next_row().0),
             },
             Path::Primary => Rows::One(self.table.probe_primary(hash, self.visible, same)),
+            Path::Ordered(number) => {
+                let limit = |&(side, operand): &(Side, Operand)| Limit {
+                    side,
+                    value: Value::Int(operand.read(regs)),
+                    added: 0,
+                };
+                let limits: SmallVec<[Limit<'_>; 2]> = self.limits.iter().map(limit).collect();
+                match self.table.probe_ordered(number, hash, &limits, same) {
+                    Some(rows) => Rows::Found(rows.into_iter()),
+                    None => Rows::Scan(0..self.table.next_row().0),
+                }
+            }
             Path::Index(number) | Path::Dense(number, _) => {
                 Rows::Chain(self.table.probe_index(number, hash, same))
             }
@@ -315,6 +331,7 @@ impl<'n> Probe<'n> {
 enum Rows<'n> {
     Scan(std::ops::Range<u32>),
     One(Option<RowId>),
+    Found(std::vec::IntoIter<u32>),
     Chain(IndexRows<'n>),
     Part(PartRows<'n>),
 }
@@ -326,6 +343,7 @@ impl Rows<'_> {
             let row = match self {
                 Rows::Scan(rows) => RowId(rows.next()?),
                 Rows::One(row) => RowId(row.take()?.0),
+                Rows::Found(rows) => RowId(rows.next()?),
                 Rows::Chain(rows) => rows.next()?,
                 Rows::Part(rows) => rows.next()?,
             };
@@ -346,6 +364,7 @@ impl Rows<'_> {
         match self {
             Rows::Scan(rows) => rows.map(RowId).for_each(one),
             Rows::One(row) => row.into_iter().for_each(one),
+            Rows::Found(rows) => rows.map(RowId).for_each(one),
             Rows::Chain(rows) => rows.for_each(one),
             Rows::Part(rows) => rows.for_each(&mut one),
         }

@@ -1,6 +1,6 @@
 //! The steps of a strand over registers that are plain integers.
 
-use crate::table::{ColumnOffset, Part, RowId, Table, Visible};
+use crate::table::{ColumnOffset, Part, RowId, Side, Table, Visible};
 
 /// An operand that is known when a row has been bound.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,8 @@ pub(super) enum Path {
     Index(u32),
     /// By an index over small integers, and the one wanted.
     Dense(u32, Operand),
+    /// By an ordered index and the limits of a probe.
+    Ordered(u32),
 }
 
 /// Looking up rows of a table.
@@ -57,6 +59,8 @@ pub(super) struct Probe<'a> {
     pub(super) state: u64,
     pub(super) hashed: Vec<Hashed>,
     pub(super) key: Vec<(ColumnOffset, Operand)>,
+    /// Of an ordered index.
+    pub(super) limits: Vec<(Side, Operand)>,
     pub(super) binds: Vec<Bound>,
 }
 

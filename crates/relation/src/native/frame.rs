@@ -323,7 +323,9 @@ pub(super) extern "C" fn first<'a>(
     let frame = unsafe { of(frame) };
     // SAFETY: the code has written the key of the step there.
     let (lookup, table, key) = unsafe { frame.look_up(step, key) };
-    frame.walks[number as usize] = Some(table.rows(lookup.access, key, Visible::Live));
+    let limits = frame.run().limits(lookup);
+    let rows = table.rows_within(lookup.access, key, &limits, Visible::Live);
+    frame.walks[number as usize] = Some(rows);
     frame.advance(step, number)
 }
 

@@ -198,6 +198,10 @@ impl Writer<'_, '_> {
             let value = self.value(expr);
             self.store(value, self.slots.key + place);
         }
+        if !lookup.bounds.is_empty() {
+            // They are evaluated by the interpreter.
+            self.store_registers();
+        }
         let (step, key) = (self.number(at), self.address(self.slots.key));
         if lookup.access == Access::Primary {
             let row = self.call(self.helpers.only, &[step, key]).unwrap_or(step);

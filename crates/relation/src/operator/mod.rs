@@ -68,6 +68,11 @@ impl Binary {
         })
     }
 
+    /// Whether it compares its operands, as it can those of all types.
+    pub fn is_comparison(self) -> bool {
+        self.compares(Ordering::Equal).is_some()
+    }
+
     /// The result of a comparison for operands in this order; `None` for the other operators.
     #[inline]
     fn compares(self, order: Ordering) -> Option<bool> {

@@ -12,6 +12,9 @@ impl Plan {
             (Access::Index(number), Some(spec)) => {
                 spec.indexes.get(number as usize).is_some_and(|it| it.contains(&(column as u32)))
             }
+            (Access::Ordered(number), Some(spec)) => {
+                spec.ordered.get(number as usize).is_some_and(|it| it.contains(&(column as u32)))
+            }
             _ => false,
         };
         let looks_up = |lookup: &Lookup| {

@@ -14,6 +14,7 @@
 //! keyed by its group columns. A plan prints as text ([`print()`]), is
 //! read from it ([`parse()`]) and is checked by [`verify()`].
 
+mod bound;
 mod columns;
 mod parse;
 mod print;
@@ -29,6 +30,8 @@ use crate::function::FunctionId;
 use crate::table::{Access, TableSpec};
 use crate::types::TypeSet;
 
+pub(crate) use bound::side;
+pub use bound::{Bound, conjuncts};
 pub use parse::parse;
 pub use print::print;
 pub use verify::verify;
@@ -192,7 +195,9 @@ impl Strand {
         };
         let step = |step: &Step| match step {
             Step::Join(lookup) | Step::Exists(lookup) | Step::Absent(lookup) => {
+                let mut bounds = lookup.bounds.iter().flat_map(Bound::operands);
                 lookup.key.iter().all(|expr| expr.calls_only(is_one))
+                    && bounds.all(|expr| expr.calls_only(is_one))
                     && lookup.columns.iter().all(bind)
             }
             Step::Let(_, expr) | Step::Filter(expr) => expr.calls_only(is_one),
@@ -297,6 +302,8 @@ pub struct Lookup {
     pub access: Access,
     /// The values of the columns of `access`, in their order.
     pub key: Vec<Expr>,
+    /// The bounds of the last column of an ordered index; none of other accesses.
+    pub bounds: Vec<Bound>,
     /// What happens to each column of a row found. In [`Step::Exists`] and [`Step::Absent`],
     /// registers bound here are read only by later `Equal`s of the same lookup.
     pub columns: Vec<Bind>,

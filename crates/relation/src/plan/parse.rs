@@ -3,8 +3,8 @@
 use tidemill_diag::text::ir::{IrError, IrReader, Layout, Read};
 
 use super::{
-    Action, Atom, Bind, HeadColumn, Lookup, On, Output, Pattern, Plan, Relation, RelationId, Rule,
-    RuleId, Step, Storage, Strand, Stratum, Trigger, ViewKind, ViewRule,
+    Action, Atom, Bind, Bound, HeadColumn, Lookup, On, Output, Pattern, Plan, Relation, RelationId,
+    Rule, RuleId, Step, Storage, Strand, Stratum, Trigger, ViewKind, ViewRule,
 };
 use crate::aggregate::Aggregate;
 use crate::eval::Param;
@@ -152,8 +152,14 @@ impl<'a> PlanReader<'a> {
             self.text.expect("key")?;
             Key::Columns(self.numbers()?)
         };
-        let mut spec =
-            TableSpec { arity, key, lifetime_ns: None, size_max: None, indexes: Vec::new() };
+        let mut spec = TableSpec {
+            arity,
+            key,
+            lifetime_ns: None,
+            size_max: None,
+            indexes: Vec::new(),
+            ordered: Vec::new(),
+        };
         if self.text.eat("lifetime") {
             spec.lifetime_ns = Some(self.text.number()?);
         }
@@ -162,6 +168,9 @@ impl<'a> PlanReader<'a> {
         }
         while self.text.eat("index") {
             spec.indexes.push(self.numbers()?);
+        }
+        while self.text.eat("ordered") {
+            spec.ordered.push(self.numbers()?);
         }
         Ok(Storage::Table { spec, soft: self.text.eat("soft") })
     }
@@ -275,13 +284,42 @@ impl<'a> PlanReader<'a> {
             "scan" => Access::Scan,
             "primary" => Access::Primary,
             "index" => Access::Index(self.text.number()?),
-            _ => return self.fail("expected `scan`, `primary` or `index`"),
+            "ordered" => Access::Ordered(self.text.number()?),
+            _ => return self.fail("expected `scan`, `primary`, `index` or `ordered`"),
         };
         let key = self.list("[", "]", Self::expr)?;
+        let is_bounded = self.text.eat("where");
+        let bounds = if is_bounded { self.list("[", "]", Self::bound)? } else { Vec::new() };
         self.text.expect("atom")?;
         let atom = self.text.number()?;
         let columns = self.list("(", ")", Self::bind)?;
-        Ok(Lookup { relation, atom, access, key, columns })
+        Ok(Lookup { relation, atom, access, key, bounds, columns })
+    }
+
+    fn bound(&mut self) -> Read<Bound> {
+        self.text.expect("(")?;
+        let head = self.head()?;
+        let is_sum = self.text.eat("(");
+        if is_sum {
+            self.text.expect("+")?;
+        }
+        self.text.expect("_")?;
+        let added = if is_sum { Some(self.expr()?) } else { None };
+        if is_sum {
+            self.text.expect(")")?;
+        }
+        let bound = match (head, added) {
+            (Head::In(low, high), None) => {
+                Bound::Within { from: self.expr()?, to: self.expr()?, low, high }
+            }
+            (Head::Symbol(symbol), added) => match Binary::from_symbol(symbol) {
+                Some(operator) => Bound::Compare { operator, added, value: self.expr()? },
+                None => return self.fail("unknown operator with two operands"),
+            },
+            _ => return self.fail("expected a comparison or an interval"),
+        };
+        self.text.expect(")")?;
+        Ok(bound)
     }
 
     /// Counts how deep `inner` is nested.

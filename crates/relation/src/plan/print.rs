@@ -12,13 +12,15 @@
 //!   view r1 maintained p1 from p0, not p2
 //!     scan ...
 //! ```
+//! The bounds of an ordered look-up follow its key, `_` is the column:
+//! `join p1 ordered 0 [] where [(>= _ v1), (< (+ _ 5) v2), (in [) _ v0 v1)] atom 1 (v3)`.
 //! Expressions are written with the operator first: `(+ v0 1)`, `(f_sha1 v0)`, `(in (] v0 1 5)`.
 
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    Action, Atom, Bind, HeadColumn, Lookup, On, Output, Pattern, Plan, Relation, Step, Storage,
-    Strand, Stratum, ViewKind, ViewRule,
+    Action, Atom, Bind, Bound, HeadColumn, Lookup, On, Output, Pattern, Plan, Relation, Step,
+    Storage, Strand, Stratum, ViewKind, ViewRule,
 };
 use crate::expr::{End, Expr};
 use crate::table::{Access, Key};
@@ -74,6 +76,9 @@ impl Display for Relation {
             }
             for index in &spec.indexes {
                 write!(f, " index({})", List(index))?;
+            }
+            for columns in &spec.ordered {
+                write!(f, " ordered({})", List(columns))?;
             }
             f.write_str(if *soft { " soft\n" } else { "\n" })?;
         }
@@ -171,9 +176,38 @@ impl Display for Lookup {
             Access::Scan => f.write_str("scan")?,
             Access::Primary => f.write_str("primary")?,
             Access::Index(number) => write!(f, "index {number}")?,
+            Access::Ordered(number) => write!(f, "ordered {number}")?,
         }
-        write!(f, " [{}] atom {} ({})", List(&self.key), self.atom, List(&self.columns))
+        write!(f, " [{}]", List(&self.key))?;
+        if !self.bounds.is_empty() {
+            write!(f, " where [{}]", List(&self.bounds))?;
+        }
+        write!(f, " atom {} ({})", self.atom, List(&self.columns))
     }
+}
+
+impl Display for Bound {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::Compare { operator, added: None, value } => {
+                write!(f, "({} _ {value})", operator.symbol())
+            }
+            Bound::Compare { operator, added: Some(added), value } => {
+                write!(f, "({} (+ _ {added}) {value})", operator.symbol())
+            }
+            Bound::Within { from, to, low, high } => {
+                write!(f, "(in {}{} _ {from} {to})", low_end(*low), high_end(*high))
+            }
+        }
+    }
+}
+
+fn low_end(end: End) -> char {
+    if end == End::Closed { '[' } else { '(' }
+}
+
+fn high_end(end: End) -> char {
+    if end == End::Closed { ']' } else { ')' }
 }
 
 impl Display for Pattern {
@@ -233,10 +267,8 @@ impl Display for Expr {
             Expr::And(operands) => write!(f, "(&& {} {})", operands[0], operands[1]),
             Expr::Or(operands) => write!(f, "(|| {} {})", operands[0], operands[1]),
             Expr::In { operands, low, high } => {
-                let low = if *low == End::Closed { '[' } else { '(' };
-                let high = if *high == End::Closed { ']' } else { ')' };
                 let [value, from, to] = &**operands;
-                write!(f, "(in {low}{high} {value} {from} {to})")
+                write!(f, "(in {}{} {value} {from} {to})", low_end(*low), high_end(*high))
             }
             Expr::If(branches) => {
                 write!(f, "(? {} {} {})", branches[0], branches[1], branches[2])

@@ -1,4 +1,5 @@
 use super::*;
+use crate::operator::Binary;
 use crate::table::Key;
 use crate::value::Value;
 
@@ -16,8 +17,8 @@ fn a_plan_prints_as_it_reads_and_is_verified() {
 fn every_form_of_expression_and_step_reads_back() {
     let text = r#"
 relation p0 "e" at 0 (string, any, list)
-relation p1 "t" at 0 (string, int64)
-  table key(0, 1) lifetime 1000 size 5 index(1) soft
+relation p1 "t" at 0 (int64, int64)
+  table key(0, 1) lifetime 1000 size 5 index(1) ordered(1) ordered(1, 0) soft
 rule r0 "r" at "f:1:1"
 strand r0 on periodic 0.5 3 p0 (v0, _, =(+ NODE_INDEX 1)) regs 9
   match v0 [v1, _, =1 | [v2]]
@@ -26,6 +27,11 @@ strand r0 on periodic 0.5 3 p0 (v0, _, =(+ NODE_INDEX 1)) regs 9
   absent p1 primary [v0, (- 3)] atom 1 (_, _)
   join p1 index 0 [(% 7 3)] atom 2 (v4, _)
   filter (in (] v3 0 5)
+  join p1 ordered 0 [] where [(>= _ v3), (< (+ _ 5) (* v1 2)), (in [) _ 1 v3)] atom 2 (_, v5)
+  filter (&& (<= v3 v5) (> (* v1 2) (+ 5 v5)))
+  filter (in [) v5 1 v3)
+  join p1 ordered 1 [v5] where [(<= (+ _ (- v1)) 7)] atom 3 (v6, _)
+  filter (<= (- v6 v1) 7)
   filter (== (list 1, "a b", null) vector [1, 2])
   filter (== (matrix [1, 2] [v1, v2]) {[1, 2], [3, 4]})
   emit p0 (v0, (f_now), (f_append v1 (list )))
@@ -89,7 +95,7 @@ fn what_is_no_plan_gives_the_place() {
 /// Tables with and without candidates, and a rule of each kind.
 const WHOLE: &str = r#"
 relation p0 "a" at 0 (int64, int64)
-  table key(0, 1) index(1)
+  table key(0, 1) index(1) ordered(1)
 relation p1 "c!" at 0 (int64, int64, int64)
   table key(0, 1, 2) index(1)
   hidden
@@ -111,6 +117,10 @@ strand r0 on event p3 (v0, _) regs 3
   let v1 (+ v0 1)
   join p0 scan [] atom 1 (=v0, v2)
   emit p3 (v1, MAX<v2>) group 1
+strand r0 on event p3 (v0, v1) regs 3
+  join p0 ordered 0 [] where [(>= (+ _ 1) v1)] atom 1 (_, v2)
+  filter (>= (+ v2 1) v1)
+  emit p3 (v0, v1)
 stratum heads(p1) selected(p2)
   view r0 maintained p1 from p0
     scan r0 on scan p1 () regs 2
@@ -224,6 +234,47 @@ const MISTAKES: &[Mistake] = &[
     ("looks up by no such key or index", |p| spec(p, 0).key = Key::Bag),
     ("looks up by no such key or index", |p| {
         lookup(&mut p.strands[0], 2).access = Access::Index(1);
+    }),
+    ("looks up by no such key or index", |p| {
+        lookup(&mut p.strands[3], 0).access = Access::Ordered(1);
+    }),
+    ("has an ordered index of unknown or unordered columns", |p| spec(p, 0).ordered[0] = vec![2]),
+    ("has an ordered index of unknown or unordered columns", |p| spec(p, 0).ordered[0] = vec![]),
+    ("has an ordered index of unknown or unordered columns", |p| {
+        spec(p, 0).ordered[0] = vec![1, 1];
+    }),
+    ("has bounds without an ordered index", |p| {
+        lookup(&mut p.strands[3], 0).access = Access::Scan;
+    }),
+    ("tests by an ordered index, which may find too much", |p| {
+        p.strands[3].steps[0] = Step::Exists(lookup(&mut p.strands[3], 0).clone());
+    }),
+    ("does not bind the column that its bounds limit", |p| {
+        lookup(&mut p.strands[3], 0).columns[1] = Bind::Ignore;
+    }),
+    ("has a bound that no filter requires", |p| {
+        p.strands[3].steps.pop();
+    }),
+    ("has a bound that no filter requires", |p| {
+        let value = Expr::Reg(Reg(0));
+        let bound = Bound::Compare { operator: Binary::Less, added: None, value };
+        lookup(&mut p.strands[3], 0).bounds.push(bound);
+    }),
+    ("reads v2 before it is bound", |p| {
+        let value = Expr::Reg(Reg(2));
+        lookup(&mut p.strands[3], 0).bounds[0] =
+            Bound::Compare { operator: Binary::GreaterEqual, added: None, value };
+    }),
+    ("has a bound that changes from row to row", |p| {
+        let rand = FunctionId::from_name("rand").expect("a function");
+        lookup(&mut p.strands[3], 0).bounds[0] = Bound::Compare {
+            operator: Binary::GreaterEqual,
+            added: None,
+            value: Expr::Call(rand, Vec::new()),
+        };
+    }),
+    ("adds to a column that may hold no integers", |p| {
+        p.relations[0].columns[1] = TypeSet::ANY;
     }),
     ("binds another number of columns than the table has", |p| {
         lookup(&mut p.strands[0], 1).columns.pop();

@@ -5,11 +5,12 @@ use std::fmt::Display;
 use tidemill_diag::text::verify::{Findings, Verified};
 
 use super::{
-    Action, Bind, HeadColumn, Lookup, On, Output, Pattern, Plan, RelationId, Step, Strand,
-    ViewKind, ViewRule,
+    Action, Bind, Bound, HeadColumn, Lookup, On, Output, Pattern, Plan, Relation, RelationId, Step,
+    Strand, ViewKind, ViewRule, conjuncts,
 };
 use crate::expr::{Expr, Reg};
 use crate::table::{Access, Key};
+use crate::types::TypeSet;
 
 /// Checks every relation, strand and view rule of `plan`.
 ///
@@ -30,6 +31,15 @@ pub fn verify(plan: &Plan) -> Verified {
     }
     verifier.strata();
     verifier.findings.finish()
+}
+
+/// Whether one of some steps is a filter that has this bound of the column in `column`.
+fn is_among(bound: &Bound, steps: &[Step], column: Reg) -> bool {
+    let is = |part: &Expr| Bound::of(part, column, &|_| true).as_ref() == Some(bound);
+    steps.iter().any(|step| match step {
+        Step::Filter(condition) => conjuncts(condition).into_iter().any(is),
+        _ => false,
+    })
 }
 
 struct Verifier<'p> {
@@ -84,6 +94,12 @@ impl<'p> Verifier<'p> {
             let indexes = spec.indexes.iter().all(|index| !index.is_empty() && ascending(index));
             let shifted = self.is_candidates(index) || indexes;
             self.require(shifted, "has an index of unknown or unordered columns");
+            let ordered = spec.ordered.iter().all(|columns| {
+                columns.split_last().is_some_and(|(last, prefix)| {
+                    *last < arity && ascending(prefix) && !prefix.contains(last)
+                })
+            });
+            self.require(ordered, "has an ordered index of unknown or unordered columns");
             if let Some(candidates) = relation.candidates {
                 self.candidates(arity, &spec.key, candidates);
             }
@@ -121,7 +137,7 @@ impl<'p> Verifier<'p> {
                 self.group_columns(&strand.output, &bound);
             }
             self.instruction = Some(step);
-            self.step(step, &mut bound);
+            self.step(step, &mut bound, &strand.steps[index + 1..]);
             self.instruction = None;
         }
         self.instruction = Some(&strand.output);
@@ -181,10 +197,16 @@ impl<'p> Verifier<'p> {
         }
     }
 
-    fn step(&mut self, step: &Step, bound: &mut [bool]) {
+    /// Checks a step; `rest` are those after it.
+    fn step(&mut self, step: &Step, bound: &mut [bool], rest: &[Step]) {
         match step {
-            Step::Join(lookup) => self.lookup(lookup, bound),
+            Step::Join(lookup) => {
+                self.bounds(lookup, bound, rest);
+                self.lookup(lookup, bound);
+            }
             Step::Exists(lookup) | Step::Absent(lookup) => {
+                let ordered = matches!(lookup.access, Access::Ordered(_));
+                self.require(!ordered, "tests by an ordered index, which may find too much");
                 self.lookup(lookup, &mut bound.to_vec());
             }
             Step::Let(reg, expr) => {
@@ -199,6 +221,33 @@ impl<'p> Verifier<'p> {
         }
     }
 
+    /// The bounds of a look-up, none but of an ordered one, leave out only rows that a filter among
+    /// `rest` leaves out.
+    fn bounds(&mut self, lookup: &Lookup, bound: &[bool], rest: &[Step]) {
+        let relation = self.plan.relations.get(lookup.relation.index());
+        let spec = relation.and_then(Relation::table);
+        let (Access::Ordered(number), Some(spec)) = (lookup.access, spec) else {
+            self.require(lookup.bounds.is_empty(), "has bounds without an ordered index");
+            return;
+        };
+        let columns = spec.ordered.get(number as usize);
+        let Some(&column) = columns.and_then(|columns| columns.last()) else { return };
+        let Some(Bind::Reg(reg)) = lookup.columns.get(column as usize) else {
+            self.require(false, "does not bind the column that its bounds limit");
+            return;
+        };
+        let type_of = |relation: &Relation| relation.columns[column as usize];
+        let is_integer = relation.map(type_of) == Some(TypeSet::INT);
+        for limit in &lookup.bounds {
+            limit.operands().for_each(|expr| self.expr(expr, bound));
+            let repeatable = limit.operands().all(Expr::is_repeatable);
+            self.require(repeatable, "has a bound that changes from row to row");
+            let exact = matches!(limit, Bound::Compare { added: None, .. } | Bound::Within { .. });
+            self.require(exact || is_integer, "adds to a column that may hold no integers");
+            self.require(is_among(limit, rest, *reg), "has a bound that no filter requires");
+        }
+    }
+
     fn lookup(&mut self, lookup: &Lookup, bound: &mut [bool]) {
         if !self.is_table(lookup.relation) {
             return;
@@ -210,6 +259,9 @@ impl<'p> Verifier<'p> {
             (Access::Primary, Key::Columns(columns)) => Some(columns.len()),
             (Access::Primary, Key::Bag) => None,
             (Access::Index(number), _) => spec.indexes.get(number as usize).map(Vec::len),
+            (Access::Ordered(number), _) => {
+                spec.ordered.get(number as usize).map(|columns| columns.len().saturating_sub(1))
+            }
         };
         self.require(columns == Some(lookup.key.len()), "looks up by no such key or index");
         let fits = lookup.columns.len() == relation.arity();

@@ -127,7 +127,7 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
     }
 
     #[inline]
-    fn value(&self, expr: &'a Expr) -> Result<Value<'a>, EvalError> {
+    pub(super) fn value(&self, expr: &'a Expr) -> Result<Value<'a>, EvalError> {
         match expr {
             Expr::Reg(reg) => Ok(self.regs[reg.0 as usize]),
             _ => evaluate(expr, self.regs, self.scope),
@@ -238,7 +238,7 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
         let mut key = Key::new();
         self.put_key(lookup, &mut key)?;
         let table = self.reading.database.table(lookup.relation);
-        let rows = table.rows(lookup.access, &key, visible);
+        let rows = table.rows_within(lookup.access, &key, &self.limits(lookup), visible);
         match self.rest {
             None => {
                 for row in rows {

@@ -6,6 +6,7 @@
 
 mod interpret;
 mod joined;
+mod limits;
 mod premises;
 mod profile;
 mod reading;

@@ -11,6 +11,9 @@ pub enum Access {
     Primary,
     /// By the columns of a secondary index, given by its number.
     Index(u32),
+    /// By all columns but the last of an ordered index, given by its number, and
+    /// [limits](super::Limit) of the last.
+    Ordered(u32),
 }
 
 /// Which rows a reader sees.

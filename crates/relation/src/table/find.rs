@@ -2,6 +2,7 @@
 
 use super::access::{Access, Visible};
 use super::chain::Rows as IndexRows;
+use super::ordered::Limit;
 use super::row::RowId;
 use super::state::Table;
 use crate::value::Value;
@@ -11,6 +12,18 @@ impl Table {
     ///
     /// The access has been [prepared](Table::prepare) since the last insertion.
     pub fn rows<'t>(&'t self, access: Access, key: &[Value<'_>], visible: Visible) -> Rows<'t> {
+        self.rows_within(access, key, &[], visible)
+    }
+
+    /// The same without rows that an ordered index shows to be beyond one of the limits of its last
+    /// column; some that are may be found.
+    pub fn rows_within<'t>(
+        &'t self,
+        access: Access,
+        key: &[Value<'_>],
+        limits: &[Limit<'_>],
+        visible: Visible,
+    ) -> Rows<'t> {
         let candidates = match access {
             Access::Scan => Candidates::Scan(0..self.rows),
             Access::Primary => {
@@ -33,8 +46,18 @@ impl Table {
                     }
                 })
             }
+            Access::Ordered(number) => self.ordered_rows(number, key, limits),
         };
         Rows { table: self, visible, candidates }
+    }
+
+    fn ordered_rows(&self, number: u32, key: &[Value<'_>], limits: &[Limit<'_>]) -> Candidates<'_> {
+        let index = &self.ordered[number as usize];
+        let same = |row| self.key_equals(row, &index.prefix, key);
+        match self.rows_in_range(index, self.hash_key(&index.prefix, key), same, limits) {
+            Some(rows) => Candidates::Found(FoundRows::Many(rows.into_iter())),
+            None => Candidates::Scan(0..self.rows),
+        }
     }
 
     /// An estimate of the rows that a look-up finds.
@@ -50,6 +73,7 @@ impl Table {
                     (known, keys) => f64::from(known) / keys as f64,
                 }
             }
+            Access::Ordered(number) => self.ordered[number as usize].rows_a_key(rows),
         }
     }
 
@@ -58,6 +82,7 @@ impl Table {
         match access {
             Access::Scan | Access::Primary => 0,
             Access::Index(number) => self.rows - self.indexes[number as usize].rows_known(),
+            Access::Ordered(number) => self.ordered[number as usize].unprepared(self.rows),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::flat::{OwnedValue, SeqBuilder};
 use crate::id::Id;
+use crate::operator::compare;
 use crate::value::Value;
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::rng::Rng;
@@ -99,7 +100,14 @@ fn assert_rest(
 impl Model {
     fn new(key: Key, indexes: Vec<Vec<u32>>, bounded: bool) -> Model {
         let size_max = bounded.then_some(5);
-        let spec = TableSpec { arity: ARITY as u32, key, lifetime_ns: None, size_max, indexes };
+        let spec = TableSpec {
+            arity: ARITY as u32,
+            key,
+            lifetime_ns: None,
+            size_max,
+            indexes,
+            ordered: vec![vec![1], vec![0, 2]],
+        };
         Model { table: Table::new(spec, Secret::new(3)), rows: Vec::new(), clock: 0 }
     }
 
@@ -214,6 +222,7 @@ impl Model {
                     assert_rest(&self.table, Access::Index(number), columns, &values, visible);
                 }
                 assert_rest(&self.table, Access::Primary, &key, &values, visible);
+                self.check_ordered(&rows, &values, (&some, visible));
             }
         }
         for row in &some {
@@ -229,6 +238,49 @@ impl Model {
             );
         }
         self.check_ages(&rows);
+    }
+
+    /// What an ordered index finds lies in order, has the prefix, and includes all rows that the
+    /// operators hold to be within limits.
+    fn check_ordered(
+        &self,
+        rows: &[Row],
+        values: &[Value<'_>],
+        (some, visible): (&[Row], Visible),
+    ) {
+        for (number, columns) in (0..).zip(&self.table.spec().ordered) {
+            let Some((&last, prefix)) = columns.split_last() else { continue };
+            let key: Vec<_> = prefix.iter().map(|&at| values[at as usize]).collect();
+            let ends = some.iter().map(|row| row.values[last as usize].get());
+            let sides = [Side::AtLeast, Side::Less, Side::Greater, Side::AtMost];
+            let limits: Vec<Limit<'_>> = ends
+                .zip(sides)
+                .take(2)
+                .map(|(value, side)| Limit { side, value, added: 0 })
+                .collect();
+            let access = Access::Ordered(number);
+            let found = self.table.rows_within(access, &key, &limits, visible);
+            let found: Vec<RowId> = found.collect();
+            assert!(found.is_sorted());
+            for (id, row) in (0..).map(RowId).zip(rows) {
+                let is_seen = row.sees(visible, id.0 as usize);
+                let of_group = same(&row.values(), values, prefix);
+                let value = row.values[last as usize].get();
+                let within = limits.iter().all(|limit| {
+                    let order = compare(value, limit.value);
+                    match limit.side {
+                        Side::Less => order.is_lt(),
+                        Side::AtMost => order.is_le(),
+                        Side::Greater => order.is_gt(),
+                        Side::AtLeast => order.is_ge(),
+                    }
+                });
+                let is_found = found.binary_search(&id).is_ok();
+                assert!(!is_found || (is_seen && of_group), "{id:?} {limits:?}");
+                assert!(is_found || !(is_seen && of_group && within), "{id:?} {limits:?}");
+            }
+            assert_rest(&self.table, access, prefix, values, visible);
+        }
     }
 
     fn check_ages(&mut self, rows: &[Row]) {

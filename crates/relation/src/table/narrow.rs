@@ -9,6 +9,7 @@ use tidemill_stdx::keyed::Secret;
 use super::access::{Access, Visible};
 use super::chain;
 use super::column::Repr;
+use super::ordered::Limit;
 use super::pairs::KnownPairs;
 use super::row::RowId;
 use super::rowset::AHEAD;
@@ -79,6 +80,7 @@ impl Table {
             Access::Scan => Some(&[]),
             Access::Primary => (self.spec.key != Key::Bag).then_some(&self.key),
             Access::Index(number) => Some(&self.indexes[number as usize].columns),
+            Access::Ordered(number) => Some(&self.ordered[number as usize].prefix),
         }
     }
 
@@ -121,6 +123,19 @@ impl Table {
         same: impl Fn(&[u32]) -> bool,
     ) -> chain::Rows<'_> {
         self.indexes[number as usize].rows(hash, |row| same(self.row_words(row)))
+    }
+
+    /// The rows, live or not, of the group with a prefix of this hash whose first row `same`
+    /// accepts, that may lie within the limits; `None`: all rows of the table may.
+    pub(crate) fn probe_ordered(
+        &self,
+        number: u32,
+        hash: u64,
+        limits: &[Limit<'_>],
+        same: impl Fn(&[u32]) -> bool,
+    ) -> Option<Vec<u32>> {
+        let same = |row| same(self.row_words(row));
+        self.rows_in_range(&self.ordered[number as usize], hash, same, limits)
     }
 
     /// Whether rows with values of these kinds can be inserted as words: the table has no lifetime

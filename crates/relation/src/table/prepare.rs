@@ -16,6 +16,11 @@ impl Table {
         if access == Access::Primary {
             self.link();
         }
+        if let Access::Ordered(number) = access {
+            let mut ordered = std::mem::take(&mut self.ordered);
+            self.enter_ordered(&mut ordered[number as usize]);
+            self.ordered = ordered;
+        }
         let Access::Index(number) = access else { return };
         let known = self.indexes[number as usize].rows_known();
         if known == self.rows {
@@ -30,6 +35,7 @@ impl Table {
     /// [`Table::prepare`] for every index.
     pub fn prepare_all(&mut self) {
         (0..self.indexes.len() as u32).for_each(|number| self.prepare(Access::Index(number)));
+        (0..self.ordered.len() as u32).for_each(|number| self.prepare(Access::Ordered(number)));
     }
 
     /// Enters the rows of a range that an index does not know; it counts rows from the start of the

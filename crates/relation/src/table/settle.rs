@@ -2,6 +2,7 @@
 
 use super::column;
 use super::index::Index;
+use super::ordered::OrderedIndex;
 use super::row::RowId;
 use super::state::{Column, Table};
 
@@ -55,6 +56,7 @@ impl Table {
         let old_asserted = std::mem::take(&mut self.asserted);
         self.live.clear();
         self.indexes.iter_mut().for_each(Index::clear);
+        self.ordered.iter_mut().for_each(OrderedIndex::clear);
         self.rows = live.len() as u32;
         self.linked = self.rows;
         for (new, old) in live.iter().enumerate() {

@@ -22,4 +22,7 @@ pub struct TableSpec {
     pub size_max: Option<u64>,
     /// Column sets (from 0, ascending) with a secondary index each.
     pub indexes: Vec<Vec<u32>>,
+    /// Columns with an ordered index each: rows are found by the values of all but the last (from
+    /// 0, ascending) and limits of the last.
+    pub ordered: Vec<Vec<u32>>,
 }

@@ -7,6 +7,7 @@ use super::age::Ages;
 use super::bits::Bits;
 use super::column::{self, Heap, Repr};
 use super::index::Index;
+use super::ordered::OrderedIndex;
 use super::pairs::Pairs;
 use super::place::ColumnOffset;
 use super::rank::Ranks;
@@ -84,6 +85,7 @@ pub struct Table {
     /// The key columns; all columns for a bag.
     pub(super) key: Vec<u32>,
     pub(super) indexes: Vec<Index>,
+    pub(super) ordered: Vec<OrderedIndex>,
     pub(super) ages: Option<Ages>,
     /// The matrix of its pairs, while rows are derived repeatedly.
     pub(super) pairs: Option<Box<Pairs>>,
@@ -119,6 +121,7 @@ impl Table {
             equals: Index::new(key.clone()),
             key,
             indexes: spec.indexes.iter().cloned().map(Index::new).collect(),
+            ordered: spec.ordered.iter().map(|columns| OrderedIndex::new(columns)).collect(),
             ages: bounded.then(Ages::default),
             spec,
             pairs: None,
@@ -157,6 +160,7 @@ impl Table {
             + self.primary.bytes()
             + self.equals.bytes()
             + self.indexes.iter().map(Index::bytes).sum::<usize>()
+            + self.ordered.iter().map(OrderedIndex::bytes).sum::<usize>()
             + self.pairs.as_ref().map_or(0, |pairs| pairs.bytes())
     }
 

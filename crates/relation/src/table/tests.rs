@@ -15,6 +15,7 @@ fn table(key: &[u32], indexes: &[&[u32]]) -> Table {
         lifetime_ns: None,
         size_max: None,
         indexes: indexes.iter().map(|columns| columns.to_vec()).collect(),
+        ordered: Vec::new(),
     };
     Table::new(spec, Secret::new(1))
 }

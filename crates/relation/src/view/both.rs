@@ -10,13 +10,13 @@ use tidemill_stdx::rng::Rng;
 /// Four tables of three columns: p0 and p1 hold facts, rules fill p2 and p3.
 const TABLES: &str = r#"
 relation p0 "a" at 0 (any, any, any)
-  table key(0, 1, 2) index(1) index(2) index(1, 2)
+  table key(0, 1, 2) index(1) index(2) index(1, 2) ordered(1) ordered(1, 2)
 relation p1 "b" at 0 (any, any, any)
-  table key(0, 1, 2) index(1) index(2) index(1, 2)
+  table key(0, 1, 2) index(1) index(2) index(1, 2) ordered(1) ordered(1, 2)
 relation p2 "c" at 0 (any, any, any)
-  table key(0, 1, 2) index(1) index(2) index(1, 2)
+  table key(0, 1, 2) index(1) index(2) index(1, 2) ordered(1) ordered(1, 2)
 relation p3 "d" at 0 (any, any, any)
-  table key(0, 1, 2) index(1) index(2) index(1, 2)
+  table key(0, 1, 2) index(1) index(2) index(1, 2) ordered(1) ordered(1, 2)
 "#;
 
 /// The column sets of the indexes.
@@ -30,9 +30,34 @@ struct Atom {
     columns: [u64; 3],
 }
 
+/// A condition: a register, and another or a constant.
+struct Filter {
+    operator: &'static str,
+    left: u64,
+    right: Result<u64, i64>,
+}
+
+impl Filter {
+    /// The text of its right operand.
+    fn right(&self) -> String {
+        self.right.map_or_else(|value| value.to_string(), |reg| format!("v{reg}"))
+    }
+
+    /// The bound of the column in `reg` that it is, where `is_known` says which registers are.
+    fn bound(&self, reg: u64, is_known: impl Fn(u64) -> bool) -> Option<String> {
+        let orders = ["<", "<=", ">", ">="];
+        let at = orders.iter().position(|order| *order == self.operator)?;
+        if self.left == reg && self.right.ok().is_none_or(&is_known) {
+            return Some(format!("({} _ {})", self.operator, self.right()));
+        }
+        let is_turned = self.right == Ok(reg) && is_known(self.left);
+        is_turned.then(|| format!("({} _ v{})", [">", ">=", "<", "<="][at], self.left))
+    }
+}
+
 struct Rule {
     body: Vec<Atom>,
-    filter: Option<String>,
+    filter: Option<Filter>,
     /// Registers, or constants.
     head: (u64, [Result<u64, i64>; 3]),
 }
@@ -62,7 +87,7 @@ impl Writer<'_> {
     }
 
     /// A step that looks an atom up in one of the ways that the bound registers allow.
-    fn lookup(&mut self, step: &str, at: usize, atom: &Atom) {
+    fn lookup(&mut self, step: &str, at: usize, atom: &Atom, filter: Option<&Filter>) {
         let known = |column: &usize| self.bound.contains(&atom.columns[*column]);
         let mut ways = vec![("scan".to_owned(), vec![])];
         for (number, columns) in INDEXES.iter().enumerate() {
@@ -73,26 +98,43 @@ impl Writer<'_> {
         if (0..3).all(|column| known(&column)) {
             ways.push(("primary".to_owned(), vec![0, 1, 2]));
         }
+        for (access, column, key) in [("ordered 0", 1, vec![]), ("ordered 1", 2, vec![1])] {
+            let bound = filter
+                .and_then(|it| it.bound(atom.columns[column], |reg| self.bound.contains(&reg)));
+            if let Some(bound) = bound
+                && !known(&column)
+                && key.iter().all(known)
+                && atom.columns[1] != atom.columns[2]
+            {
+                // Rarely possible, so it is likely then.
+                (0..4).for_each(|_| ways.push((format!("{access} where {bound}"), key.clone())));
+            }
+        }
         let (access, key) = ways.swap_remove(self.random.below(ways.len() as u64) as usize);
         let values: Vec<String> = key.iter().map(|&c| format!("v{}", atom.columns[c])).collect();
         let columns = self.columns(&atom.columns, &key);
         let (relation, values) = (atom.relation, values.join(", "));
+        let (access, bounds) = match access.split_once(" where ") {
+            Some((access, bound)) => (access, format!(" where [{bound}]")),
+            None => (&*access, String::new()),
+        };
         let _ = writeln!(
             self.text,
-            "      {step} p{relation} {access} [{values}] atom {at} ({columns})"
+            "      {step} p{relation} {access} [{values}]{bounds} atom {at} ({columns})"
         );
     }
 
     fn strand(&mut self, rule: &Rule, trigger: Option<usize>) {
         let positive = rule.body.iter().enumerate().filter(|(_, atom)| !atom.negated);
         for (at, atom) in positive.filter(|(at, _)| Some(*at) != trigger) {
-            self.lookup("join", at, atom);
+            self.lookup("join", at, atom, rule.filter.as_ref());
         }
         if let Some(filter) = &rule.filter {
-            let _ = writeln!(self.text, "      filter {filter}");
+            let (operator, left, right) = (filter.operator, filter.left, filter.right());
+            let _ = writeln!(self.text, "      filter ({operator} v{left} {right})");
         }
         for (at, atom) in rule.body.iter().enumerate().filter(|(_, atom)| atom.negated) {
-            self.lookup("absent", at, atom);
+            self.lookup("absent", at, atom, None);
         }
         let column = |column: &Result<u64, i64>| match column {
             Ok(reg) => format!("v{reg}"),
@@ -119,10 +161,8 @@ fn random_rule(random: &mut Rng, heads: u64) -> Rule {
     }
     let filter = (random.below(3) == 0).then(|| {
         let operator = ["==", "!=", "<", "<=", ">", ">="][random.below(6) as usize];
-        match random.below(2) {
-            0 => format!("({operator} v{} v{})", one(random), one(random)),
-            _ => format!("({operator} v{} 2)", one(random)),
-        }
+        let right = if random.below(2) == 0 { Ok(one(random)) } else { Err(2) };
+        Filter { operator, left: one(random), right }
     });
     let head = |random: &mut Rng| match random.below(8) {
         0 => Err([3, 1 << 40][random.below(2) as usize]),
@@ -201,11 +241,12 @@ fn rows_of(bench: &Bench, relation: u32) -> Vec<Vec<String>> {
 
 #[test]
 fn random_plans_run_alike_on_words_and_on_values() {
-    let (mut on_words, mut reordered, mut stayed) = (0, 0, 0);
+    let (mut on_words, mut reordered, mut stayed, mut bounded) = (0, 0, 0, 0);
     let seeds = if cfg!(miri) { 4 } else { 600 };
     for seed in 0..seeds {
         let mut random = Rng::new(seed);
         let text = random_plan(&mut random, 1 + seed % 3 / 2);
+        bounded += text.matches(" where ").count();
         let (mut words, mut values) = (Bench::new(&text), Bench::new(&text));
         words.views.narrow_from = 0;
         values.views.narrow_from = usize::MAX;
@@ -253,6 +294,7 @@ fn random_plans_run_alike_on_words_and_on_values() {
         return; // A few plans have not everything.
     }
     assert!(on_words > 1000, "only {on_words} batches ran on words");
+    assert!(bounded > 150, "only {bounded} look-ups had bounds");
     assert!(reordered > 200, "only {reordered} deltas were reordered");
     assert!(stayed > 200, "only {stayed} rows stayed");
 }

@@ -186,7 +186,7 @@ impl Round<'_> {
         let spec = self.plan.relation(rule.head).table()?;
         (rule.kind == ViewKind::Grouped).then(|| Groups {
             rows: Table::new(
-                TableSpec { indexes: Vec::new(), ..spec.clone() },
+                TableSpec { indexes: Vec::new(), ordered: Vec::new(), ..spec.clone() },
                 *self.database.secret(),
             ),
             touched: TupleBuf::new(),

@@ -85,7 +85,7 @@ impl Round<'_> {
             }
             cost += match lookup.access {
                 Access::Scan => reached * found.max(1.0),
-                Access::Primary | Access::Index(_) => reached,
+                Access::Primary | Access::Index(_) | Access::Ordered(_) => reached,
             };
             reached *= match step {
                 Step::Exists(_) => found.min(1.0),

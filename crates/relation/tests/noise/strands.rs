@@ -10,8 +10,8 @@ use tidemill_relation::function::FunctionId;
 use tidemill_relation::native::{self, Native, Options};
 use tidemill_relation::operator::{Binary, End, Unary};
 use tidemill_relation::plan::{
-    self, Action, Bind, HeadColumn, Lookup, On, Output, Pattern, Plan, Relation, RelationId, Rule,
-    RuleId, Step, Storage, Strand, Trigger,
+    self, Action, Bind, Bound, HeadColumn, Lookup, On, Output, Pattern, Plan, Relation, RelationId,
+    Rule, RuleId, Step, Storage, Strand, Trigger,
 };
 use tidemill_relation::strand::{self, JoinedRow, Reading, Sink, TypeProfile};
 use tidemill_relation::table::{Access, Key, TableSpec};
@@ -32,9 +32,9 @@ pub fn check(input: &[u8]) {
         return;
     }
     let mut database = Database::new(&plan, Secret::FIXED);
-    for table in [TABLE, INDEXED, BAG] {
+    for table in [TABLE, INDEXED, BAG, NUMBERS] {
         for _ in 0..draw.below(12) {
-            let row = draw.row();
+            let row = if table == NUMBERS { draw.numbers() } else { draw.row() };
             let row: Vec<Value<'_>> = row.as_seq().iter().collect();
             let _ = database.table_mut(RelationId(table)).insert(&row, 0);
         }
@@ -45,7 +45,10 @@ pub fn check(input: &[u8]) {
     let derived_max = if draw.below(8) == 0 { draw.below(4) } else { usize::MAX };
 
     let profile = TypeProfile::new(&plan.strands[0]);
-    let run = |profile: Option<&TypeProfile>, triggers: &[SeqBuilder], native: Option<&Native>| {
+    let run = |strand: &Strand,
+               profile: Option<&TypeProfile>,
+               triggers: &[SeqBuilder],
+               native: Option<&Native>| {
         let (scratch, ambient) = (Bump::new(), Still::default());
         let mut log = Log::new(derived_max);
         for trigger in triggers {
@@ -53,14 +56,15 @@ pub fn check(input: &[u8]) {
             let reading = Reading { profile, ..Reading::present(&database) };
             let trigger = trigger.as_seq();
             match native {
-                None => strand::run(&plan.strands[0], trigger, reading, scope, &mut log),
+                None => strand::run(strand, trigger, reading, scope, &mut log),
                 Some(native) => native::run(native, 0, trigger, &database, scope, &mut log),
             }
         }
         log.lines.push(format!("drawn {}", ambient.drawn.get()));
         log.lines
     };
-    run(Some(&profile), &triggers[..looks], None);
+    let strand = &plan.strands[0];
+    run(strand, Some(&profile), &triggers[..looks], None);
     let types = match draw.below(4) {
         // The results do not depend on which registers are assumed to be integers.
         0 => vec![TypeSet::INT; plan.strands[0].regs as usize],
@@ -70,8 +74,31 @@ pub fn check(input: &[u8]) {
     let native =
         Native::compile(&plan.strands, |_| Some(types.clone()), name, Options::named("strands"));
     let native = native.unwrap_or_else(|error| panic!("{error}\n{}", plan::print(&plan)));
-    let (interpreted, compiled) = (run(None, &triggers, None), run(None, &triggers, Some(&native)));
+    let interpreted = run(strand, None, &triggers, None);
+    let compiled = run(strand, None, &triggers, Some(&native));
     assert_eq!(interpreted, compiled, "{}\n{triggers:?}", plan::print(&plan));
+
+    let derived = |lines: Vec<String>| -> Vec<String> {
+        lines.into_iter().filter(|line| !line.starts_with("looked")).collect()
+    };
+    let without = Plan { strands: vec![unbounded(&plan.strands[0])], ..plan.clone() };
+    if derived_max == usize::MAX && without != plan {
+        let scanned = run(&without.strands[0], None, &triggers, None);
+        assert_eq!(derived(interpreted), derived(scanned), "{}\n{triggers:?}", plan::print(&plan));
+    }
+}
+
+/// The strand without the bounds of its look-ups, which then scan.
+fn unbounded(strand: &Strand) -> Strand {
+    let mut strand = strand.clone();
+    for step in &mut strand.steps {
+        if let Step::Join(lookup) = step
+            && lookup.access == Access::Ordered(0)
+        {
+            (lookup.access, lookup.bounds) = (Access::Scan, Vec::new());
+        }
+    }
+    strand
 }
 
 pub const EVENT: u32 = 0;
@@ -79,9 +106,10 @@ pub const TABLE: u32 = 1;
 const INDEXED: u32 = 2;
 pub const BAG: u32 = 3;
 pub const HEAD: u32 = 4;
+const NUMBERS: u32 = 5;
 const COLUMNS: usize = 3;
 
-/// An event, three tables and a head, of three columns each.
+/// An event, four tables and a head, of three columns each.
 pub fn relations() -> Vec<Relation> {
     let relation = |name: &str, storage: Storage| Relation {
         name: name.to_owned(),
@@ -92,16 +120,25 @@ pub fn relations() -> Vec<Relation> {
         candidates: None,
     };
     let table = |key: Key, indexes: Vec<Vec<u32>>| {
-        let spec =
-            TableSpec { arity: COLUMNS as u32, key, lifetime_ns: None, size_max: None, indexes };
+        let ordered = vec![vec![1], vec![0, 2]];
+        let spec = TableSpec {
+            arity: COLUMNS as u32,
+            key,
+            lifetime_ns: None,
+            size_max: None,
+            indexes,
+            ordered,
+        };
         Storage::Table { spec, soft: false }
     };
+    let numbers = table(Key::Columns(vec![0, 1, 2]), Vec::new());
     vec![
         relation("event", Storage::Event),
         relation("table", table(Key::Columns(vec![1]), vec![vec![2]])),
         relation("indexed", table(Key::Columns(vec![1, 2]), vec![vec![1], vec![0, 2]])),
         relation("bag", table(Key::Bag, vec![vec![0], vec![1]])),
         relation("head", Storage::Event),
+        Relation { columns: vec![TypeSet::INT; COLUMNS], ..relation("numbers", numbers) },
     ]
 }
 
@@ -121,6 +158,18 @@ impl Draw<'_> {
         let mut row = SeqBuilder::new();
         for _ in 0..COLUMNS {
             self.put(&mut row);
+        }
+        row
+    }
+
+    /// A row of integers, sometimes far apart.
+    fn numbers(&mut self) -> SeqBuilder {
+        let mut row = SeqBuilder::new();
+        for _ in 0..COLUMNS {
+            row.push(Value::Int(match self.below(8) {
+                0 => [i64::MIN, i64::MAX, i64::MAX - 1, -1][self.below(4)],
+                _ => self.below(12) as i64,
+            }));
         }
         row
     }
@@ -162,6 +211,10 @@ impl Draw<'_> {
         }
         let group = bound.clone();
         for _ in 0..self.below(5) {
+            if self.below(4) == 0 {
+                self.ranged(&mut bound, &mut steps);
+                continue;
+            }
             let step = self.step(&mut bound);
             steps.push(step);
         }
@@ -294,7 +347,45 @@ impl Draw<'_> {
         ][self.below(8)];
         let key = (0..keys).map(|_| self.expr(bound, 1)).collect();
         let columns = self.binds(bound, true);
-        Lookup { relation: RelationId(relation), atom: 1, access, key, columns }
+        Lookup { relation: RelationId(relation), atom: 1, access, key, bounds: Vec::new(), columns }
+    }
+
+    /// A join by an ordered index, and the conditions that bound it.
+    fn ranged(&mut self, bound: &mut Vec<Reg>, steps: &mut Vec<Step>) {
+        let relation = [TABLE, INDEXED, NUMBERS, NUMBERS][self.below(4)];
+        let (number, column) = [(0, 1), (1, 2)][self.below(2)];
+        let keys = if number == 0 { 0 } else { 1 };
+        let key: Vec<Expr> = (0..keys).map(|_| self.expr(bound, 1)).collect();
+        let known = bound.clone();
+        let reg = self.another(bound);
+        let mut conditions = Vec::new();
+        for _ in 0..1 + self.below(3) {
+            let operator = [Binary::Less, Binary::LessEqual, Binary::Greater, Binary::GreaterEqual]
+                [self.below(4)];
+            let mut side = Expr::Reg(reg);
+            if relation == NUMBERS && self.below(2) == 0 {
+                let added = self.expr(&known, 1);
+                let operator = [Binary::Add, Binary::Subtract][self.below(2)];
+                side = Expr::Binary(operator, Box::new([side, added]));
+            }
+            let value = self.expr(&known, 2);
+            let end = |draw: &mut Self| [End::Open, End::Closed][draw.below(2)];
+            conditions.push(match self.below(4) {
+                0 => Expr::Binary(operator, Box::new([value, side])),
+                1 => {
+                    let operands = Box::new([Expr::Reg(reg), value, self.expr(&known, 2)]);
+                    Expr::In { operands, low: end(self), high: end(self) }
+                }
+                _ => Expr::Binary(operator, Box::new([side, value])),
+            });
+        }
+        let of = |condition: &Expr| Bound::of(condition, reg, &|_| true);
+        let bounds = conditions.iter().filter_map(of).collect();
+        let mut columns = vec![Bind::Ignore; COLUMNS];
+        columns[column] = Bind::Reg(reg);
+        let (relation, access) = (RelationId(relation), Access::Ordered(number));
+        steps.push(Step::Join(Lookup { relation, atom: 1, access, key, bounds, columns }));
+        steps.extend(conditions.into_iter().map(Step::Filter));
     }
 
     fn expr(&mut self, bound: &[Reg], depth: usize) -> Expr {

@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use tidemill_event::{
-    Address, Endpoint, Handlers, Host, Interest, Loop, Os, Outcome, Streams as _, Transport as _,
-    WatchId,
+    Address, Endpoint, Handlers, Host, Interest, Loop, Os, Outcome, Streams as _, Time,
+    Transport as _, WatchId,
 };
 
 fn os<W: 'static>() -> Loop<W> {
@@ -363,4 +363,41 @@ fn local_streams_are_their_owners_and_name_the_other_side() {
     let long = folder.join("x".repeat(200));
     assert!(os.listen_local(&long).is_err(), "longer than a socket's path may be");
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A clock that skips idle time polls seldom where deadlines are close to each other; what the
+/// program has sent is there before the clock goes on, and what comes from outside soon.
+#[test]
+fn short_jumps_of_a_clock_need_no_polls() {
+    const TICK: Duration = Duration::from_micros(10);
+    type Log = Vec<(u8, Time)>;
+    let mut lp: Loop<Log> =
+        Loop::new(Box::new(Os::with_seed(1).unwrap().with_skipped_time(0, 1000)));
+    let port = lp.host().bind("127.0.0.1:0").unwrap();
+    let address = lp.host().local_addr(port).unwrap();
+    let read = move |log: &mut Log, lp: &mut Loop<Log>, _| {
+        let mut buf = [0; 16];
+        while let Some((1, _)) = lp.host().recv(port, &mut buf).unwrap() {
+            log.push((buf[0], lp.now()));
+        }
+    };
+    lp.watch(port, Interest::Read, Handlers::new().read(read)).unwrap();
+    let other = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut ticks = 0;
+    lp.every(TICK, move |_: &mut Log, lp: &mut Loop<Log>, _| {
+        ticks += 1;
+        match ticks {
+            300 => lp.host().send(port, &address, &[1]).unwrap(),
+            600 => assert_eq!(other.send_to(&[2], &address).unwrap(), 1),
+            1000 => lp.stop(),
+            _ => {}
+        }
+    });
+    let mut log = Log::new();
+    assert!(matches!(lp.run(&mut log), Outcome::Stopped));
+    let [(1, own), (2, foreign)] = log[..] else { panic!("{log:?}") };
+    assert_eq!(own, Time::ZERO + TICK * 300);
+    assert!((600..=665).contains(&(foreign.0 / 10_000)), "{foreign:?}");
+    let syscalls = lp.host_stats().syscalls;
+    assert!(syscalls < 1000 / 10, "{syscalls} system calls for 1000 ticks");
 }

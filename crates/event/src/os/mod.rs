@@ -68,6 +68,42 @@ struct Skipped {
     wall_ns: i64,
     /// The clock that it follows, if it is shared with other hosts.
     shared: Option<Membership>,
+    /// The last poll before a jump.
+    polled: Polled,
+}
+
+/// A poll of the descriptors.
+#[derive(Default)]
+struct Polled {
+    /// When it was.
+    at: Time,
+    /// The jumps since then.
+    jumps: u32,
+    /// The system calls of the host up to then.
+    syscalls: u64,
+}
+
+/// The most jumps from one poll to the next, and the furthest.
+const JUMPS_MAX: u32 = 64;
+const JUMPS_SPAN: Duration = Duration::from_millis(10);
+
+impl Skipped {
+    fn new(now: Time, wall_ns: i64, shared: Option<Membership>) -> Skipped {
+        Skipped { now, wall_ns, shared, polled: Polled::default() }
+    }
+
+    /// Whether the clock may jump without a poll, as a packet of a capture is due soon after the
+    /// one before. What arrives from outside may be late by a little. What the program itself has
+    /// sent or watches since the last poll may not, so it polls after that; and a clock that is
+    /// shared waits for what the others have sent.
+    fn jumps_unpolled(&self, to: Time, syscalls: u64) -> bool {
+        let Polled { at, jumps, syscalls: before } = self.polled;
+        self.shared.is_none() && jumps < JUMPS_MAX && to <= at + JUMPS_SPAN && syscalls == before
+    }
+
+    fn jump(&mut self, to: Time) {
+        self.now = to.max(self.now);
+    }
 }
 
 impl Os {
@@ -113,7 +149,7 @@ impl Os {
     /// nothing is left to do; its wall clock begins at `wall_ns`. Slices are counted. For data that
     /// bring times of their own.
     pub fn with_skipped_time(self, wall_ns: i64, steps: u64) -> Os {
-        let skipped = Some(Skipped { now: Time::ZERO, wall_ns, shared: None });
+        let skipped = Some(Skipped::new(Time::ZERO, wall_ns, None));
         Os { skipped, slice: Slice::Steps(steps), ..self }
     }
 
@@ -126,8 +162,20 @@ impl Os {
         steps: u64,
     ) -> Os {
         let member = Membership::new(time, number, self.wake.clone());
-        let skipped = Some(Skipped { now: member.now(), wall_ns, shared: Some(member) });
+        let skipped = Some(Skipped::new(member.now(), wall_ns, Some(member)));
         Os { skipped, slice: Slice::Steps(steps), ..self }
+    }
+
+    /// Lets the clock jump to the end of a wait, if that needs no poll.
+    fn jumped_unpolled(&mut self, wait: Wait) -> bool {
+        let (Wait::Until(to), Some(skipped)) = (wait, &mut self.skipped) else { return false };
+        let syscalls = self.stats.syscalls + self.poller.syscalls;
+        let jumps = self.resolver.is_idle() && skipped.jumps_unpolled(to, syscalls);
+        if jumps {
+            skipped.jump(to);
+            skipped.polled.jumps += 1;
+        }
+        jumps
     }
 
     fn time(&self) -> Time {
@@ -230,6 +278,9 @@ impl Host for Os {
         let now = self.time();
         ready.append(&mut self.reports);
         let wait = if ready.is_empty() { wait } else { Wait::Poll };
+        if self.jumped_unpolled(wait) {
+            return Ok(Wake::Ready);
+        }
         // The clock jumps at a rest.
         let (wait, rest) = match (wait, &self.skipped) {
             (Wait::Until(at), Some(_)) => (Wait::Poll, Some(at)),
@@ -249,7 +300,9 @@ impl Host for Os {
                 *now = member.now();
             }
             Some(skipped) if ready.is_empty() => {
-                skipped.now = rest.unwrap_or(skipped.now).max(skipped.now);
+                skipped.jump(rest.unwrap_or(skipped.now));
+                let (at, syscalls) = (skipped.now, self.stats.syscalls + self.poller.syscalls);
+                skipped.polled = Polled { at, jumps: 0, syscalls };
             }
             _ => {}
         }

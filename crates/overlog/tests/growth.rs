@@ -62,7 +62,7 @@ fn ranges_between_rows() {
         materialize(u, infinity, infinity, keys(2)).
         materialize(w, infinity, infinity, keys(2, 3)).
         t1 t(@N, I * 3) :- ins(@N, I).
-        u1 u(@N, J) :- ins(@N, I), J := (I * 7919) % 100003.";
+        u1 u(@N, J) :- ins(@N, I), J := I * 3 - 1.";
     for conditions in ["J >= I, J < I + 5", "J in [I - 2, I + 2)", "J + 4 > I && J - 1 <= I"] {
         let later = "q(@N, 0) :- periodic(@N, _, 2, 1). q(@N, I + 1) :- q(@N, I), I < 9000.";
         grows_by_its_rows(&format!(

@@ -6,10 +6,10 @@
 //! ```text
 //! | run 0, sorted by value | run 1, sorted | tail, in the order of insertion |
 //! ```
-//! A tail that has grown becomes a run, and runs of similar size are merged (J. L. Bentley,
-//! J. B. Saxe, *Decomposable Searching Problems I*, Journal of Algorithms 1, 1980). So a new row
-//! costs O(log n) comparisons on average, and a look-up two binary searches in each of O(log n)
-//! runs.
+//! A tail that has grown becomes a run, and runs of similar size are merged, up to a limit
+//! (J. L. Bentley, J. B. Saxe, *Decomposable Searching Problems I*, Journal of Algorithms 1, 1980).
+//! So a new row costs O(log n) comparisons on average, and a look-up two binary searches in each of
+//! O(log n) runs.
 //!
 //! A look-up may find more rows than the limits admit, never fewer: the tail is not searched, and
 //! a section of values that compare with a limit in another order than that of the run is found as
@@ -72,6 +72,9 @@ pub(super) struct Group {
 
 /// A tail of this number of rows is sorted. Tests use small tables.
 pub(super) const TAIL_MAX: usize = if cfg!(debug_assertions) { 2 } else { 16 };
+
+/// Runs are not merged to one of more rows: that would hold up the turn for long.
+pub(super) const MERGED_MAX: usize = 1 << 17;
 
 /// Tables of fewer rows are scanned, not indexed, where no column is given.
 pub const ORDERED_ROWS_MIN: u32 = 64;

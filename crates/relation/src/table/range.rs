@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::ordered::{Group, Limit, OrderedIndex, Side, TAIL_MAX};
+use super::ordered::{Group, Limit, MERGED_MAX, OrderedIndex, Side, TAIL_MAX};
 use super::row::RowId;
 use super::state::Table;
 use crate::value::{Type, Value};
@@ -75,14 +75,15 @@ impl Table {
     }
 }
 
-/// Makes the tail a run, and merges runs until each is at least twice as long as the next.
+/// Makes the tail a run, and merges runs until each is at least twice as long as the next, or long.
 fn sort_tail(group: &mut Group, table: &Table, column: u32) {
     group.runs.push(group.rows.len() as u32);
     let start = |runs: &[u32], run: usize| if run == 0 { 0 } else { runs[run - 1] as usize };
     let mut last = group.runs.len() - 1;
     while last > 0 {
         let (own, before) = (start(&group.runs, last), start(&group.runs, last - 1));
-        if own - before >= 2 * (group.rows.len() - own) {
+        let merged = group.rows.len() - before;
+        if own - before >= 2 * (group.rows.len() - own) || merged > MERGED_MAX {
             break;
         }
         group.runs.remove(last - 1);

@@ -56,6 +56,27 @@ fn a_table_is_given_sorted_by_value() {
 }
 
 #[test]
+fn a_pattern_gives_the_rows_that_match() {
+    let cases: [(&str, &[&str]); 8] = [
+        ("edge(_, 2)", &[r#"edge("n0:1", 2)"#]),
+        ("edge(@N, 2.0).", &[r#"edge("n0:1", 2)"#]),
+        ("edge(NODE, _)", &[r#"edge("n0:1", 1)"#, r#"edge("n0:1", 2)"#, r#"edge("n0:1", 30)"#]),
+        ("edge(\"n1:1\", _)", &[]),
+        ("edge(X, X)", &[]),
+        ("::cost(N, X, \"much\")", &[r#"cost("n0:1", 2, "much")"#]),
+        ("pair(X, Y)", &[r#"pair("n0:1", "n5:1")"#, r#"pair("n6:1", "n0:1")"#]),
+        ("late(X, @N)", &[r#"late(7, "n0:1")"#]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(ask(text).expect(text), expected, "{text}");
+    }
+    let mut network = network();
+    network.inject(0, r#"pair("n0:1", "n0:1")"#).run_for(1.0);
+    let answer = evaluate(node(&mut network), "pair(X, X)").map(|answer| lines(&answer));
+    assert_eq!(answer, Ok(vec![r#"pair("n0:1", "n0:1")"#.to_owned()]));
+}
+
+#[test]
 fn a_rule_is_evaluated_over_the_node() {
     let cases: [(&str, &[&str]); 19] = [
         ("big(X) :- edge(@N, X), X > 1.", &["big(2)", "big(30)"]),
@@ -125,9 +146,13 @@ fn tables_that_rules_fill_for_the_system_are_asked_for() {
 fn what_is_wrong_is_said() {
     let terms: Vec<String> = (0..65).map(|number| format!("edge(@N, X{number})")).collect();
     let long = format!("x(X0) :- {}.", terms.join(", "));
-    let cases: [(&str, &str); 12] = [
+    let cases: [(&str, &str); 16] = [
         ("edg", "there is no table `edg`; is `edge` meant?"),
-        ("far(@N, X)", "there is no table `far(@N, X)`; a query is the name of a table, or"),
+        ("far(@N, X)", "there is no table `far`"),
+        ("edg(@N, X)", "there is no table `edg`; is `edge` meant?"),
+        ("edge(@N)", "`edge` has 2 columns, location included, not 1"),
+        ("edge(@N, X), X > 1", "query:1:12: `,` is left over; a query is the name of a table, a"),
+        ("edge(@N, x)", "query:1:10: `x` is no value; a text stands in double quotes; a query"),
         ("hint", "`hint` is an event"),
         ("", "there is no table ``"),
         ("x(X) :- edge(@N).", "query:1:9: error[query-table]: `edge` has 2 columns"),
@@ -152,13 +177,14 @@ fn mutated_queries_never_panic() {
         "x(X, C) :- edge(@N, X), cost(@N, X, C), X < 2.",
         "none(a_COUNT<X>) :- edge(@N, X), notin cost(@N, X, _), Y := [X | 1].",
         "x(X) :- a_MAX((N), (X), edge(@N, X)), late(7, @N), X in (1, 5].",
+        "cost(@N, X, \"much\")",
     ];
     let tokens =
         ["@", "(", ")", ",", "_", "X", "\"", ":-", "a_MIN<*>", "f_now()", "edge", "1", "."];
     let mut network = network();
     let mut random = Rng::new(11);
     for _ in 0..3000 {
-        let mut text = seeds[random.below(3) as usize].to_owned();
+        let mut text = seeds[random.below(4) as usize].to_owned();
         for _ in 0..random.range(1..=3) {
             let at = random.below(text.len() as u64) as usize;
             let end = (at + random.range(0..=4) as usize).min(text.len());

@@ -7,6 +7,7 @@ use tidemill_overlog::is_predeclared;
 use tidemill_overlog::node::{Identity, node_id};
 use tidemill_relation::expr::{Expr, Param};
 use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::table::Key;
 use tidemill_relation::text::{Pattern, Term};
 use tidemill_relation::{OwnedValue, Value};
 
@@ -36,6 +37,8 @@ pub enum Unsuited {
     },
     /// `_` in a place where a value is required.
     Wildcard,
+    /// `_` in a column of the key of a row to be deleted.
+    WildcardInKey,
     /// Only the system writes that table.
     System {
         /// The relation.
@@ -67,6 +70,9 @@ impl fmt::Display for Unsuited {
             Unsuited::System { name } => {
                 write!(f, "`{name}` is a table of the system, which alone writes it")
             }
+            Unsuited::WildcardInKey => {
+                f.write_str("`_` stands for a column of the key, which says what to delete")
+            }
             Unsuited::Wildcard => f.write_str("expected a value, found `_`"),
             Unsuited::Elsewhere { node } => {
                 write!(f, "the tuple is not located at {node}; write `NODE` for the node's address")
@@ -76,6 +82,17 @@ impl fmt::Display for Unsuited {
 }
 
 impl std::error::Error for Unsuited {}
+
+impl Unsuited {
+    /// What to write instead.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Unsuited::WildcardInKey => Some("give the columns of the key and the location a value"),
+            Unsuited::NoTable { .. } => Some("name a table: a relation with a `materialize`"),
+            _ => None,
+        }
+    }
+}
 
 /// The relation of a pattern, if it has the same number of columns.
 pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuited> {
@@ -115,7 +132,7 @@ pub fn expressions(pattern: &Pattern) -> Option<Vec<Expr>> {
     let expression = |term: &Term| match term {
         Term::Value(value) => Some(Expr::Const(value.clone())),
         Term::Param(param) => Some(Expr::Param(*param)),
-        Term::Any => None,
+        Term::Any | Term::Variable(_) => None,
     };
     pattern.terms.iter().map(expression).collect()
 }
@@ -138,14 +155,44 @@ impl<'i> Parameters<'i> {
     }
 }
 
+/// The columns of a tuple of a relation.
+pub type Bound = (RelationId, Vec<OwnedValue>);
+
 /// The tuple of a pattern without `_` at a node, which must be its location.
-pub fn bind(
+pub fn bind(plan: &Plan, pattern: &Pattern, node: &Identity) -> Result<Bound, Unsuited> {
+    let relation = writable_of(plan, pattern)?;
+    let columns = pattern.bind(|param| Parameters(node).get(param)).ok_or(Unsuited::Wildcard)?;
+    located(plan, pattern, node, (relation, columns))
+}
+
+/// The same for a row to be deleted: columns that its key does not have may be `_`.
+pub fn bind_deleted(plan: &Plan, pattern: &Pattern, node: &Identity) -> Result<Bound, Unsuited> {
+    let relation = writable_of(plan, pattern)?;
+    let Some(spec) = plan.relation(relation).table() else {
+        return Err(Unsuited::NoTable { name: plan.relation(relation).name.clone() });
+    };
+    let location = location_of(plan, relation, pattern);
+    let is_free = |column: u32| match &spec.key {
+        Key::Columns(key) => column != location && !key.contains(&column),
+        Key::Bag => false,
+    };
+    let mut given = pattern.clone();
+    for (column, term) in (0..).zip(&mut given.terms) {
+        if *term == Term::Any && is_free(column) {
+            *term = Term::Value(OwnedValue::new(Value::Null));
+        }
+    }
+    let columns = given.bind(|param| Parameters(node).get(param)).ok_or(Unsuited::WildcardInKey)?;
+    located(plan, pattern, node, (relation, columns))
+}
+
+/// The tuple, if it is located at a node.
+fn located(
     plan: &Plan,
     pattern: &Pattern,
     node: &Identity,
-) -> Result<(RelationId, Vec<OwnedValue>), Unsuited> {
-    let relation = writable_of(plan, pattern)?;
-    let columns = pattern.bind(|param| Parameters(node).get(param)).ok_or(Unsuited::Wildcard)?;
+    (relation, columns): Bound,
+) -> Result<Bound, Unsuited> {
     let location = location_of(plan, relation, pattern) as usize;
     let here = columns.get(location).and_then(|column| column.get().as_str());
     if here == Some(node.address.as_str()) {

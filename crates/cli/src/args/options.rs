@@ -426,7 +426,7 @@ pub struct QueryArgs {
     /// The node: host:port
     #[arg(value_name = "ADDR", value_parser = address)]
     pub address: String,
-    /// A table, or a rule 'head(...) :- body.'
+    /// A table, a pattern of its rows 'table(X, 3, _)', or a rule 'head(...) :- body.'
     #[arg(value_name = "QUERY")]
     pub text: String,
     /// Print one JSON object per row: {"tuple":[NAME, COLUMN, ...]}

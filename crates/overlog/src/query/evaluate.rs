@@ -18,6 +18,7 @@ use tidemill_relation::expr::{Ambient, EvalError, Param, Scope};
 use tidemill_relation::plan::{HeadColumn, Output, Plan, RelationId, RuleId, ViewKind, ViewRule};
 use tidemill_relation::strand::{Reading, Rest, Sink, run_on};
 use tidemill_relation::table::{Key, RowId, Table, TableSpec};
+use tidemill_relation::text::Pattern;
 use tidemill_relation::{Messages, OwnedValue, Seq, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
@@ -178,6 +179,8 @@ pub(super) struct Evaluation {
     scratch: Bump,
     /// Tables of the node that are yet to be copied, and where to; to the answer, if nowhere.
     sources: Vec<(RelationId, Option<RelationId>)>,
+    /// Of a table: the rows that belong to the answer; all without one.
+    pattern: Option<Pattern>,
     /// The next row of the last of them.
     next_row: u32,
     rows_read: usize,
@@ -215,7 +218,11 @@ impl Evaluation {
         limits: Limits,
     ) -> Result<Evaluation, Failure> {
         let (name, plan, sources) = match question {
-            Question::Table { name, relation } => (name, Plan::default(), vec![(relation, None)]),
+            Question::Table { name, relation, pattern } => {
+                let sources = vec![(relation, None)];
+                let of = Evaluation::of(holder, name, Plan::default(), limits);
+                return Ok(Evaluation { sources, pattern, ..of });
+            }
             Question::Rule { name, plan } => {
                 let sources = sources(holder.plan, &plan)?;
                 (name, plan, sources)
@@ -235,6 +242,7 @@ impl Evaluation {
             plan: Arc::new(plan),
             scratch: Bump::new(),
             sources: Vec::new(),
+            pattern: None,
             next_row: 0,
             rows_read: 0,
             part: Part::Derive { rule: 0, rest: Rest::new() },
@@ -273,7 +281,8 @@ impl Evaluation {
             self.rows_read += 1;
             match into {
                 Some(into) => self.put(into, &columns)?,
-                None => self.rows.push((), &columns),
+                None if self.is_wanted(&columns) => self.rows.push((), &columns),
+                None => {}
             }
         }
         let most = self.limits.rows;
@@ -291,6 +300,13 @@ impl Evaluation {
         }
         self.check_size()?;
         Ok(self.sources.is_empty())
+    }
+
+    /// Whether the row of a table belongs to the answer.
+    fn is_wanted(&self, columns: &[Value<'_>]) -> bool {
+        let here = Here { identity: &self.identity, operators: &self.operators };
+        let pattern = self.pattern.as_ref();
+        pattern.is_none_or(|pattern| pattern.matches(columns, |param| here.param(param)))
     }
 
     /// Bytes that its copies of tables and its answer have.

@@ -1,6 +1,7 @@
 //! Queries to a running node: answered from its tables, changing nothing.
 //!
-//! A query is a name of a table, or a rule over tables: `far(X, C) :- route(@N, X, C), C > 10.`
+//! A query is a name of a table, a pattern of its rows (`route(_, X, X)`), or a rule over tables:
+//! `far(X, C) :- route(@N, X, C), C > 10.`
 //! Its predicates are about the queried node; its head needs no location. ([`evaluate()`])
 //!
 //! The asker is a tool that has connected to the run (`crate::control` has the messages): queries

@@ -1,5 +1,5 @@
-//! The compiled query: a table of the node, or a program of its own over copies of the tables that
-//! it mentions.
+//! The compiled query: a table of the node, its rows that match a pattern, or a program of its own
+//! over copies of the tables that it mentions.
 //!
 //! The rule is compiled as a view of a small program whose tables are declared like the node's.
 //! So a query means what a rule means, and nothing of it can touch the node.
@@ -11,6 +11,7 @@ use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors, nearest};
 use tidemill_relation::expr::Param;
 use tidemill_relation::plan::{Plan, Relation, RelationId};
 use tidemill_relation::table::Key;
+use tidemill_relation::text::{Pattern, TextError, parse_pattern_of_variables};
 
 use super::failure::Failure;
 use crate::ast::{
@@ -33,8 +34,8 @@ const TERMS_MAX: usize = 64;
 /// A compiled query.
 #[derive(Clone, Debug)]
 pub(super) enum Question {
-    /// The rows of a table.
-    Table { name: String, relation: RelationId },
+    /// The rows of a table, those that match a pattern if there is one.
+    Table { name: String, relation: RelationId, pattern: Option<Pattern> },
     /// A rule.
     Rule { name: String, plan: Plan },
 }
@@ -50,12 +51,20 @@ impl Question {
         if text.contains(":-") {
             return read_rule(plan, operators, text);
         }
-        let name = text.trim_end_matches('.').trim_end().trim_start_matches("::");
-        let name = system::canonical(name);
-        table(plan, name).map_err(Failure::wrong)?;
-        let none = || NoTable::Unknown { name: name.to_owned(), similar: None };
-        let relation = plan.find(name).ok_or_else(none).map_err(Failure::wrong)?;
-        Ok(Question::Table { name: name.to_owned(), relation })
+        let text = text.trim_end_matches('.').trim_end();
+        let pattern = if text.contains('(') { Some(read_pattern(text)?) } else { None };
+        let name = pattern.as_ref().map_or(text, |pattern| &pattern.name);
+        let name = system::canonical(name.trim_start_matches("::")).to_owned();
+        let columns = table(plan, &name).map_err(Failure::wrong)?.arity();
+        if let Some(given) = pattern.as_ref().map(|pattern| pattern.terms.len())
+            && given != columns
+        {
+            let reason = format!("`{name}` has {columns} columns, location included, not {given}");
+            return Err(Failure::wrong(reason));
+        }
+        let none = || NoTable::Unknown { name: name.clone(), similar: None };
+        let relation = plan.find(&name).ok_or_else(none).map_err(Failure::wrong)?;
+        Ok(Question::Table { name, relation, pattern })
     }
 
     /// Compiles a rule given as a tree, such as part of another.
@@ -70,6 +79,17 @@ impl Question {
         let tree = Program { files, statements, ..Default::default() };
         compiled(plan, operators, tree, &sources)
     }
+}
+
+/// Reads the pattern of the rows of a table.
+fn read_pattern(text: &str) -> Result<Pattern, Failure> {
+    parse_pattern_of_variables(text).map_err(|TextError { offset, message }| {
+        let column = text.get(..offset).map_or(0, |before| before.chars().count()) + 1;
+        Failure::wrong(format!(
+            "query:1:{column}: {message}; a query is the name of a table, a pattern \
+             `table(X, 3, _)`, or `head(...) :- body.`"
+        ))
+    })
 }
 
 fn read_rule(plan: &Plan, operators: &Arc<Registry>, text: &str) -> Result<Question, Failure> {
@@ -130,9 +150,6 @@ impl fmt::Display for NoTable {
                 write!(f, "there is no table `{name}`")?;
                 match similar {
                     Some(similar) => write!(f, "; is `{similar}` meant?"),
-                    None if name.contains('(') => {
-                        write!(f, "; a query is the name of a table, or `head(...) :- body.`")
-                    }
                     None => Ok(()),
                 }
             }

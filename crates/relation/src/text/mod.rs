@@ -23,6 +23,6 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use pattern::{Pattern, Term, parse_pattern};
+pub use pattern::{Pattern, Term, parse_pattern, parse_pattern_of_variables};
 pub use print::{DisplayTuple, push_plain, write_text};
 pub use read::{LETTERS, TextError, TextReader, parse_tuple, parse_value};

@@ -1,4 +1,4 @@
-//! Patterns of tuples: expectations of scripts, and facts that name their node.
+//! Patterns of tuples: expectations of scripts, queries, and facts that name their node.
 
 use std::fmt;
 
@@ -16,9 +16,11 @@ pub enum Term {
     Param(Param),
     /// `_`: any value.
     Any,
+    /// A variable: any value, the same wherever it stands.
+    Variable(String),
 }
 
-/// A tuple whose columns are values, node parameters or `_`.
+/// A tuple whose columns are values, node parameters, variables or `_`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pattern {
     /// The relation.
@@ -29,8 +31,29 @@ pub struct Pattern {
     pub location: Option<u32>,
 }
 
-/// Reads a whole text as a pattern.
+/// Reads a whole text as a pattern without variables.
 pub fn parse_pattern(text: &str) -> Result<Pattern, TextError> {
+    parse(text, term)
+}
+
+/// Reads a whole text as a pattern, which may have variables: names in upper case.
+pub fn parse_pattern_of_variables(text: &str) -> Result<Pattern, TextError> {
+    parse(text, |reader| {
+        let before = reader.clone();
+        let word = reader.word();
+        let is_param = Param::ALL.into_iter().any(|param| param.name() == word);
+        if !is_param && word.starts_with(|first: char| first.is_ascii_uppercase()) {
+            return Ok(Term::Variable(word.to_owned()));
+        }
+        *reader = before;
+        term(reader)
+    })
+}
+
+fn parse(
+    text: &str,
+    term: impl Fn(&mut TextReader<'_>) -> Result<Term, TextError>,
+) -> Result<Pattern, TextError> {
     let mut reader = TextReader::new(text);
     let name = reader.relation_name()?.to_owned();
     let (mut location, mut column) = (None, 0);
@@ -77,17 +100,21 @@ impl Pattern {
             && self.terms.iter().zip(columns).all(|(term, column)| match term {
                 Term::Value(value) => value.get().equal(column),
                 Term::Param(name) => param(*name).equal(column),
+                Term::Variable(_) => {
+                    let first = self.terms.iter().position(|other| other == term);
+                    first.is_none_or(|first| columns[first].equal(column))
+                }
                 Term::Any => true,
             })
     }
 
-    /// The tuple with the node's parameters filled in; `None` if a column is `_`.
+    /// The tuple with the node's parameters filled in; `None` if a column is open.
     pub fn bind<'p>(&self, param: impl Fn(Param) -> Value<'p>) -> Option<Vec<OwnedValue>> {
         (self.terms.iter())
             .map(|term| match term {
                 Term::Value(value) => Some(value.clone()),
                 Term::Param(name) => Some(OwnedValue::new(param(*name))),
-                Term::Any => None,
+                Term::Any | Term::Variable(_) => None,
             })
             .collect()
     }
@@ -103,6 +130,7 @@ impl fmt::Display for Pattern {
                 Term::Value(value) => write!(f, "{value}")?,
                 Term::Param(param) => f.write_str(param.name())?,
                 Term::Any => f.write_str("_")?,
+                Term::Variable(name) => f.write_str(name)?,
             }
         }
         f.write_str(")")

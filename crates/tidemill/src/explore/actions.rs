@@ -38,11 +38,12 @@ pub(super) fn actions(cues: &[Cue], events: &mut Events) -> Result<Vec<Action>, 
     for cue in cues {
         for at in cue.when.times().take_while(|at| end.is_none_or(|end| *at <= end)) {
             match &cue.action {
-                CueAction::Put(tuples) => {
+                CueAction::Put(tuples) | CueAction::Delete(tuples) => {
+                    let delete = matches!(cue.action, CueAction::Delete(_));
                     timed.extend(tuples.iter().map(|(node, relation, columns)| {
                         let row: SeqBuilder = columns.iter().map(|value| value.get()).collect();
-                        let (delete, received) = (false, false);
-                        let event = Event::Tuple { relation: *relation, row, delete, received };
+                        let (relation, received) = (*relation, false);
+                        let event = Event::Tuple { relation, row, delete, received };
                         (at, *node, Effect::Give(events.number(event, None)))
                     }))
                 }

@@ -135,7 +135,8 @@ impl Explorer {
         let (cues, mut found) = bind(script, sources, program, &self.identities);
         let refused = script.actions.iter().filter(|action| !is_explored(&action.what));
         found.extend(refused.map(|action| {
-            let message = "a search knows no such action: it knows inject, fact, crash and end";
+            let message =
+                "a search knows no such action: it knows inject, fact, delete, crash, end";
             Diagnostic::error("script-explore", action.span, message)
         }));
         self.cues.extend(cues);
@@ -303,6 +304,10 @@ fn is_explored(what: &crate::script::ActionKind) -> bool {
     use crate::script::ActionKind;
     matches!(
         what,
-        ActionKind::Put(..) | ActionKind::Crash(_) | ActionKind::Restart(_) | ActionKind::End
+        ActionKind::Put(..)
+            | ActionKind::Delete(..)
+            | ActionKind::Crash(_)
+            | ActionKind::Restart(_)
+            | ActionKind::End
     )
 }

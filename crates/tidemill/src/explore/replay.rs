@@ -151,13 +151,14 @@ impl Replay<'_> {
     }
 
     fn put(&self, node: u32, event: EventId) -> Option<CueAction> {
-        let (relation, columns) = match &self.steps.locals.turns.events.get(event).event {
-            Event::Tuple { relation, row, .. } => {
-                (*relation, row.as_seq().iter().map(OwnedValue::new).collect())
+        match &self.steps.locals.turns.events.get(event).event {
+            Event::Tuple { relation, row, delete, .. } => {
+                let columns = row.as_seq().iter().map(OwnedValue::new).collect();
+                let given = vec![(node, *relation, columns)];
+                Some(if *delete { CueAction::Delete(given) } else { CueAction::Put(given) })
             }
-            _ => return None,
-        };
-        Some(CueAction::Put(vec![(node, relation, columns)]))
+            _ => None,
+        }
     }
 
     /// The action on a message; `None` if it has arrived with another.

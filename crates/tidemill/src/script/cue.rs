@@ -22,11 +22,16 @@ pub struct Cue {
     pub place: String,
 }
 
+/// A node, and the columns of a tuple of a relation for it.
+pub type Given = (u32, RelationId, Vec<OwnedValue>);
+
 /// A bound action; nodes are numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub enum CueAction {
     /// Gives nodes a tuple each.
-    Put(Vec<(u32, RelationId, Vec<OwnedValue>)>),
+    Put(Vec<Given>),
+    /// Removes the rows of nodes with the primary key of a tuple each.
+    Delete(Vec<Given>),
     /// Crashes nodes.
     Crash(Vec<u32>),
     /// Restarts nodes.
@@ -136,7 +141,12 @@ struct Binding<'s> {
 impl Binding<'_> {
     fn cue(&self, action: &Action) -> Result<Cue, Diagnostic> {
         let bound = match &action.what {
-            ActionKind::Put(nodes, tuple) => self.put(nodes, tuple)?,
+            ActionKind::Put(nodes, tuple) => {
+                self.given(nodes, tuple, tuples::bind).map(CueAction::Put)?
+            }
+            ActionKind::Delete(nodes, tuple) => {
+                self.given(nodes, tuple, tuples::bind_deleted).map(CueAction::Delete)?
+            }
             ActionKind::Crash(nodes) => CueAction::Crash(self.numbers(nodes)?),
             ActionKind::Restart(nodes) => CueAction::Restart(self.numbers(nodes)?),
             ActionKind::Kill(nodes, victim) => {
@@ -177,15 +187,20 @@ impl Binding<'_> {
         Ok(Cue { when: action.when, action: bound, place })
     }
 
-    fn put(&self, nodes: &Nodes, tuple: &Template) -> Result<CueAction, Diagnostic> {
-        let put = |node: &Identity, pattern: Pattern| {
-            let (relation, columns) = tuples::bind(self.plan, &pattern, node)?;
+    /// The tuples of nodes that are inserted or deleted, as `bind` fills their columns.
+    fn given(
+        &self,
+        nodes: &Nodes,
+        tuple: &Template,
+        bind: impl Fn(&Plan, &Pattern, &Identity) -> Result<tuples::Bound, Unsuited>,
+    ) -> Result<Vec<Given>, Diagnostic> {
+        self.each(nodes, tuple, |node, pattern| {
+            let (relation, columns) = bind(self.plan, &pattern, node)?;
             match (self.filled)(relation) {
                 Some(name) => Err(Unsuited::System { name }),
                 None => Ok((node.index, relation, columns)),
             }
-        };
-        self.each(nodes, tuple, put).map(CueAction::Put)
+        })
     }
 
     fn expect(
@@ -304,8 +319,13 @@ impl Binding<'_> {
                 template.instance(variable, index).map_err(|TextError { offset, message }| {
                     Diagnostic::error("script-tuple", at(offset), message)
                 })?;
-            of(&self.nodes[index as usize], pattern)
-                .map_err(|wrong| Diagnostic::error("script-tuple", at(0), wrong.to_string()))
+            of(&self.nodes[index as usize], pattern).map_err(|wrong| {
+                let found = Diagnostic::error("script-tuple", at(0), wrong.to_string());
+                match wrong.help() {
+                    Some(help) => found.help(help),
+                    None => found,
+                }
+            })
         };
         self.numbers(nodes)?.into_iter().map(one).collect()
     }
@@ -336,7 +356,8 @@ mod tests {
     fn actions_are_bound_to_nodes_and_relations() {
         let (cues, errors) = check(
             "at 1 inject * lookup(NODE, 1)\nat 2 inject i in 1..2 lookup(\"n$i:1\", $i)\n\
-             at 3 crash n1:1\nat 4 partition 0 | 1..2\nat 5 expect * succ(NODE, _)\n",
+             at 3 crash n1:1\nat 4 partition 0 | 1..2\nat 5 expect * succ(NODE, _)\n\
+             at 6 delete i in 0..1 succ(\"n$i:1\", _)\n",
         );
         assert_eq!(errors, "");
         let CueAction::Put(tuples) = &cues[0].action else { panic!("tuples") };
@@ -350,6 +371,10 @@ mod tests {
         let CueAction::Expect { rows, living: true, .. } = &cues[4].action else { panic!("rows") };
         assert_eq!(rows.len(), 3);
         assert_eq!(cues[4].place, "t.sim:5:1");
+        let CueAction::Delete(tuples) = &cues[5].action else { panic!("tuples") };
+        let texts: Vec<String> =
+            tuples.iter().flat_map(|tuple| &tuple.2).map(OwnedValue::to_string).collect();
+        assert_eq!(texts, ["\"n0:1\"", "null", "\"n1:1\"", "null"]);
     }
 
     #[test]
@@ -369,6 +394,9 @@ mod tests {
             ("at 1 drop * 1", "t.sim:1:11: error[script-syntax]: a message goes from one node"),
             ("at 1 drop 0 1 'look(1)'", "t.sim:1:16: error[script-tuple]: the program has no"),
             ("at 1 inject 0 lookup(NODE, _)", "t.sim:1:15: error[script-tuple]: expected a value"),
+            ("at 1 delete 0 lookup(NODE, 1)", "t.sim:1:15: error[script-tuple]: `lookup` is an"),
+            ("at 1 delete 0 succ(_, \"n1:1\")", "t.sim:1:15: error[script-tuple]: `_` stands for"),
+            ("at 1 delete 0 succ(\"n1:1\", 1)", "t.sim:1:15: error[script-tuple]: the tuple is"),
             ("at 1 expect 0 lookup(NODE, _)", "t.sim:1:15: error[script-tuple]: `lookup` is an"),
         ];
         for (line, expected) in cases {

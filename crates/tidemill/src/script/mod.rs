@@ -3,7 +3,7 @@
 //! ```text
 //! # one action a line; times are seconds of virtual time
 //! at T inject NODE event(...)         every T..U step D inject NODE event(...)
-//! at T fact NODE p(...)
+//! at T fact NODE p(...)               at T delete NODE p(...)
 //! at T crash NODE                     at T restart NODE
 //! at T kill NODE component PATH       at T kill NODE app NAME
 //! at T partition A,B,.. | C,D,..      at T heal
@@ -26,6 +26,9 @@
 //! (`NODE`, `LANDMARK`, ...) have the values of the node, and `_` in a pattern matches any value.
 //! `every` takes all actions but `end`.
 //!
+//! `delete` removes the row with the primary key of the tuple, as a rule does: other columns may be
+//! `_`, and if there is no such row nothing happens.
+//!
 //! An `expect` holds if the table of the node has a row that matches the pattern, or exactly as
 //! many as `count` says; with `*`, at every live node. Actions due at one time are performed in the
 //! order of the lines, before anything else that happens at that time.
@@ -47,7 +50,7 @@ use tidemill_event::{Act, Shape};
 use tidemill_relation::text::{Pattern, TextError, parse_pattern};
 use tidemill_stdx::sorted::SortedSet;
 
-pub use cue::{Cue, CueAction, bind};
+pub use cue::{Cue, CueAction, Given, bind};
 pub use error::NumberError;
 pub use number::{latency, latency_of_shape, latency_text, probability};
 pub use number::{nodes, seconds, seconds_text, seed, signed_seconds_text};
@@ -139,6 +142,8 @@ impl When {
 pub enum ActionKind {
     /// `inject` and `fact`: gives nodes a tuple.
     Put(Nodes, Template),
+    /// Removes the rows of nodes with the primary key of a tuple.
+    Delete(Nodes, Template),
     /// Crashes nodes.
     Crash(Nodes),
     /// Restarts crashed nodes, empty.

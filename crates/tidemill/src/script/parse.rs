@@ -89,9 +89,9 @@ fn times(text: &str) -> Result<(u64, u64), NumberError> {
     if from <= to { Ok((from, to)) } else { Err(wrong()) }
 }
 
-const VERBS: &str = "an action: inject, fact, crash, restart, kill, pause, slow, clock, partition, \
-                     heal, loss, duplicate, reorder, latency, drop, delay, deliver, manual, \
-                     timer, seed, calm, expect or end";
+const VERBS: &str = "an action: inject, fact, delete, crash, restart, kill, pause, slow, clock, \
+                     partition, heal, loss, duplicate, reorder, latency, drop, delay, deliver, \
+                     manual, timer, seed, calm, expect or end";
 
 fn what(words: &mut Words<'_>) -> Result<ActionKind, Diagnostic> {
     let (verb, span) = words.word();
@@ -100,6 +100,11 @@ fn what(words: &mut Words<'_>) -> Result<ActionKind, Diagnostic> {
             let nodes = nodes(words)?;
             let tuple = template(words.rest(), &nodes)?;
             ActionKind::Put(nodes, tuple)
+        }
+        "delete" => {
+            let nodes = nodes(words)?;
+            let tuple = template(words.rest(), &nodes)?;
+            ActionKind::Delete(nodes, tuple)
         }
         "crash" => ActionKind::Crash(nodes(words)?),
         "restart" => ActionKind::Restart(nodes(words)?),
@@ -352,6 +357,7 @@ mod tests {
 # a comment
 at 1 inject 0 lookup(NODE, 5)   # and another
 at 0.5 fact * link(NODE, \"n1:1\", \"#not a comment\")
+at 0.5 delete i in 0..3 link(NODE, \"n$i:1\", _)
 every 1..10 step 0.5 inject i in 1..9 ping(\"n$i:1\", $i)
 at 2 crash n3:1
 at 3 restart i in 1..2
@@ -366,22 +372,23 @@ at 10 end
 ";
         let (script, errors) = check(text);
         assert_eq!(errors, "");
-        assert_eq!(script.actions.len(), 12);
+        assert_eq!(script.actions.len(), 13);
+        assert!(matches!(script.actions[2].what, ActionKind::Delete(..)));
         assert_eq!(
-            script.actions[2].when,
+            script.actions[3].when,
             When::Every { from: 1_000_000_000, to: 10_000_000_000, step: 500_000_000 }
         );
-        let ActionKind::Put(nodes, tuple) = &script.actions[2].what else { panic!("a tuple") };
+        let ActionKind::Put(nodes, tuple) = &script.actions[3].what else { panic!("a tuple") };
         let NodeSelection::Range { variable, from: 1, to: 9 } = &nodes.which else {
             panic!("a range")
         };
         let instance = tuple.instance(Some(variable), 7).expect("a tuple");
         assert_eq!(instance.to_string(), "ping(\"n7:1\", 7)");
-        let ActionKind::Expect { count: Some(2), pattern, .. } = &script.actions[9].what else {
+        let ActionKind::Expect { count: Some(2), pattern, .. } = &script.actions[10].what else {
             panic!("an expectation")
         };
         assert_eq!(pattern.text, "succ(NODE, _)");
-        assert_eq!(script.actions[11].what, ActionKind::End);
+        assert_eq!(script.actions[12].what, ActionKind::End);
     }
 
     #[test]

@@ -3,12 +3,11 @@
 use std::fmt::Write as _;
 
 use tidemill_event::Act;
-use tidemill_relation::OwnedValue;
-use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::plan::Plan;
 use tidemill_relation::text::{DisplayTuple, Pattern};
 
 use super::number::{latency_text, seconds_text, signed_seconds_text};
-use super::{Cue, CueAction, Direction, Victim, When};
+use super::{Cue, CueAction, Direction, Given, Victim, When};
 
 /// The lines of an action, one for each of its nodes.
 pub fn lines(cue: &Cue, plan: &Plan) -> Vec<String> {
@@ -28,6 +27,9 @@ fn actions(action: &CueAction, plan: &Plan) -> Vec<String> {
     let one = |text: String| vec![text];
     match action {
         CueAction::Put(tuples) => tuples.iter().map(|tuple| put(tuple, plan)).collect(),
+        CueAction::Delete(tuples) => {
+            tuples.iter().map(|tuple| given("delete", tuple, plan)).collect()
+        }
         CueAction::Crash(nodes) => each(nodes, &|node| format!("crash {node}")),
         CueAction::Restart(nodes) => each(nodes, &|node| format!("restart {node}")),
         CueAction::Kill(nodes, Victim::Component(path)) => {
@@ -77,9 +79,13 @@ fn milliseconds(ns: u64) -> String {
     seconds_text(ns.saturating_mul(1000))
 }
 
-fn put((node, relation, columns): &(u32, RelationId, Vec<OwnedValue>), plan: &Plan) -> String {
+fn put(tuple: &Given, plan: &Plan) -> String {
+    let is_row = plan.relation(tuple.1).table().is_some();
+    given(if is_row { "fact" } else { "inject" }, tuple, plan)
+}
+
+fn given(verb: &str, (node, relation, columns): &Given, plan: &Plan) -> String {
     let relation = plan.relation(*relation);
-    let verb = if relation.table().is_some() { "fact" } else { "inject" };
     let columns = columns.iter().map(|column| column.get());
     format!("{verb} {node} {}", DisplayTuple::new(&relation.name, columns))
 }
@@ -135,6 +141,7 @@ mod tests {
         let text = "at 1 inject 0 lookup(\"n0:1\", -7)
 every 1..3 step 0.5 inject 2 lookup(\"n2:1\", 1)
 at 2.25 fact 1 succ(\"n1:1\", \"a \\\"b\\\" \\\\\")
+at 2.5 delete 1 succ(\"n1:1\", null)
 at 3 crash 1
 at 3 restart 1
 at 3 kill 0 component Main/x[3]

@@ -73,6 +73,8 @@ fn times(cue: &Cue, elapsed_ns: u64) -> impl Iterator<Item = Cue> {
 fn single(mut cue: Cue) -> Vec<Cue> {
     let actions: Vec<CueAction> = if let CueAction::Put(tuples) = &cue.action {
         tuples.iter().map(|one| CueAction::Put(vec![one.clone()])).collect()
+    } else if let CueAction::Delete(tuples) = &cue.action {
+        tuples.iter().map(|one| CueAction::Delete(vec![one.clone()])).collect()
     } else if let Some(nodes) = cue.action.nodes_mut().map(std::mem::take) {
         let of = |node| {
             let mut action = cue.action.clone();

@@ -15,7 +15,7 @@ use super::{life, messages, settle};
 use crate::lines::{LineKind, Writer};
 use crate::machine::Machine;
 use crate::machine::life::kill;
-use crate::script::{Cue, CueAction, Direction, Victim, When};
+use crate::script::{Cue, CueAction, Direction, Given, Victim, When};
 use crate::switch::{self, Plug};
 use crate::tuples::Parameters;
 
@@ -57,7 +57,9 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
         settle::fault(machine, events, until);
     }
     match &cue.action {
-        CueAction::Put(tuples) => put(machine, events, (number, cue), tuples),
+        CueAction::Put(tuples) | CueAction::Delete(tuples) => {
+            give(machine, events, (number, cue), tuples);
+        }
         CueAction::Crash(nodes) => {
             nodes.iter().for_each(|&node| life::crash(machine, events, node))
         }
@@ -105,22 +107,23 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
     }
 }
 
-fn put(
+fn give(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     (number, cue): (u32, &Cue),
-    tuples: &[(u32, RelationId, Vec<OwnedValue>)],
+    tuples: &[Given],
 ) {
+    let delete = matches!(cue.action, CueAction::Delete(_));
     for (node, relation, columns) in tuples {
         if !machine.share.has(NodeId(*node)) {
             continue;
         }
-        if let Some(explaining) = &mut machine.journal.get_mut().explaining {
+        if !delete && let Some(explaining) = &mut machine.journal.get_mut().explaining {
             let plan = machine.fleet.program().plan();
             explaining.injected(&plan.relation(*relation).name, columns);
         }
         let (relation, row) = (*relation, SeqBuilder::from(&columns[..]));
-        let event = Event::Tuple { relation, row, delete: false, received: false };
+        let event = Event::Tuple { relation, row, delete, received: false };
         if !fleet::inject(machine, events, NodeId(*node), event) {
             let note = format!("{}: node {node} is not there to get it", cue.place);
             note_of(machine, events, (number, *node), note);
@@ -166,6 +169,7 @@ fn fault_ns(action: &CueAction) -> Option<u64> {
             Some(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
         }
         CueAction::Put(_)
+        | CueAction::Delete(_)
         | CueAction::Timer(..)
         | CueAction::Manual
         | CueAction::Seed(_)

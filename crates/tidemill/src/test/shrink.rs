@@ -306,8 +306,9 @@ impl Shrinking<'_> {
         };
         let last = Cue { when: When::At(end), action: CueAction::End, place: String::new() };
         script.extend(self.simulation.lines_of(&last));
-        let is_injection =
-            |cue: &&Cue| matches!(cue.action, CueAction::Put(_) | CueAction::Timer(..));
+        let is_injection = |cue: &&Cue| {
+            matches!(cue.action, CueAction::Put(_) | CueAction::Delete(_) | CueAction::Timer(..))
+        };
         let injections = cues.iter().filter(is_injection).count();
         let is_fault = |cue: &&Cue| {
             !is_injection(cue)
@@ -336,7 +337,7 @@ fn swapped(cue: &Cue, one: u32, other: u32) -> Cue {
     let mut action = cue.action.clone();
     match &mut action {
         CueAction::Partition(groups, _) => groups.iter_mut().flatten().for_each(swap),
-        CueAction::Put(tuples) => {
+        CueAction::Put(tuples) | CueAction::Delete(tuples) => {
             for (node, _, values) in tuples {
                 swap(node);
                 values.iter_mut().for_each(swap_address);
@@ -364,7 +365,9 @@ fn among(cue: &Cue, nodes: u32) -> Option<Cue> {
             groups.iter_mut().for_each(|group| group.retain(is_there));
             groups.iter().all(|group| !group.is_empty())
         }
-        CueAction::Put(tuples) => tuples.iter().all(|(node, ..)| is_there(node)),
+        CueAction::Put(tuples) | CueAction::Delete(tuples) => {
+            tuples.iter().all(|(node, ..)| is_there(node))
+        }
         CueAction::Expect { rows, .. } => rows.iter().all(|(node, ..)| is_there(node)),
         CueAction::Message { from, to, .. } => is_there(from) && is_there(to),
         action => action.nodes_mut().is_none_or(|named| named.iter().all(is_there)),

@@ -76,7 +76,7 @@ pub fn why_not(
 /// The columns of a pattern, with the values of parameters at its node.
 fn wanted<'v>(pattern: &'v Pattern, param: impl Fn(Param) -> Value<'v>) -> Wanted {
     let column = |term: &'v Term| match term {
-        Term::Any => None,
+        Term::Any | Term::Variable(_) => None,
         Term::Value(value) => Some(value.clone()),
         Term::Param(it) => Some(OwnedValue::new(param(*it))),
     };

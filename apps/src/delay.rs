@@ -8,9 +8,9 @@ use tidemill_packet::app::{App, ConfigError, Fault, Flushed, Io, Progress, Recon
 tidemill_packet::declare! {
     /// Sends each packet on a time after it has arrived, in the order of arrival.
     ///
-    /// It makes a link as slow as a long way, and keeps packets for what is awaited: the address of a
-    /// neighbour. What comes while it is full is dropped as `full`. When the run ends, what it still
-    /// keeps is sent at once.
+    /// It makes a link as slow as a long way, and keeps packets for what is awaited: the address
+    /// of a neighbour. What comes while it is full is dropped as `full`. When the run ends, what it
+    /// still keeps is sent at once.
     app Delay {
         config DelayConfig {
             /// Seconds from the arrival of a packet to its departure.
@@ -63,7 +63,7 @@ impl App for Delay {
         Ok(delay)
     }
 
-    /// Packets that are kept leave by the new delay; beyond new limits none is dropped that is kept.
+    /// Packets that are kept leave by the new delay, and none of them is dropped by new limits.
     fn reconfigure(&mut self, config: DelayConfig) -> Reconfigured {
         self.set(&config);
         Reconfigured::Kept

@@ -338,8 +338,8 @@ impl<W: 'static> Loop<W> {
         &self.stats
     }
 
-    /// The counters of the host. They are read when asked for: the kernel has one for each port, and
-    /// each costs a system call.
+    /// The counters of the host. They are read when asked for: the kernel has one for each port,
+    /// and each costs a system call.
     pub fn host_stats(&self) -> HostStats {
         self.host.stats()
     }

@@ -75,12 +75,10 @@ impl App for Delay {
         }
         let now_ns = io.now_ns();
         self.send(io, now_ns);
-        Ok(match self.kept.front() {
-            Some((since_ns, _)) => match since_ns.saturating_add(self.delay_ns) {
-                // Its link is full.
-                due_ns if due_ns <= now_ns => Progress::Ready,
-                due_ns => Progress::Until(due_ns),
-            },
+        Ok(match self.due_ns() {
+            // Its link is full.
+            Some(due_ns) if due_ns <= now_ns => Progress::Ready,
+            Some(due_ns) => Progress::Until(due_ns),
             None => Progress::Asleep,
         })
     }
@@ -111,12 +109,16 @@ impl Delay {
         self.kept.push_back((io.now_ns(), packet));
     }
 
+    /// When the oldest packet leaves.
+    fn due_ns(&self) -> Option<u64> {
+        let (since_ns, _) = self.kept.front()?;
+        Some(since_ns.saturating_add(self.delay_ns))
+    }
+
     /// Sends what is due, as far as the link has room.
     fn send(&mut self, io: &mut Io, now_ns: u64) {
         for _ in 0..io.room(0) {
-            let is_due =
-                |(since_ns, _): &(u64, Packet)| since_ns.saturating_add(self.delay_ns) <= now_ns;
-            if !self.kept.front().is_some_and(is_due) {
+            if self.due_ns().is_none_or(|due_ns| due_ns > now_ns) {
                 return;
             }
             let Some((_, packet)) = self.kept.pop_front() else { return };

@@ -166,10 +166,15 @@ impl Os {
         Os { skipped, slice: Slice::Steps(steps), ..self }
     }
 
+    /// The system calls made so far.
+    fn syscalls(&self) -> u64 {
+        self.stats.syscalls + self.poller.syscalls
+    }
+
     /// Lets the clock jump to the end of a wait, if that needs no poll.
     fn jumped_unpolled(&mut self, wait: Wait) -> bool {
+        let syscalls = self.syscalls();
         let (Wait::Until(to), Some(skipped)) = (wait, &mut self.skipped) else { return false };
-        let syscalls = self.stats.syscalls + self.poller.syscalls;
         let jumps = self.resolver.is_idle() && skipped.jumps_unpolled(to, syscalls);
         if jumps {
             skipped.jump(to);
@@ -288,6 +293,7 @@ impl Host for Os {
             (wait, _) => (wait, None),
         };
         let mut wake = self.poller.wait(wait, now, ready)?;
+        let syscalls = self.syscalls();
         match &mut self.skipped {
             Some(Skipped { now, shared: Some(member), .. }) => {
                 if let Some(at) = rest.filter(|_| ready.is_empty())
@@ -301,8 +307,7 @@ impl Host for Os {
             }
             Some(skipped) if ready.is_empty() => {
                 skipped.jump(rest.unwrap_or(skipped.now));
-                let (at, syscalls) = (skipped.now, self.stats.syscalls + self.poller.syscalls);
-                skipped.polled = Polled { at, jumps: 0, syscalls };
+                skipped.polled = Polled { at: skipped.now, jumps: 0, syscalls };
             }
             _ => {}
         }
@@ -330,7 +335,7 @@ impl Host for Os {
 
     fn stats(&self) -> HostStats {
         HostStats {
-            syscalls: self.stats.syscalls + self.poller.syscalls,
+            syscalls: self.syscalls(),
             bad_descriptors: self.poller.bad_descriptors,
             lookups: self.resolver.lookups,
             dropped_kernel: self.stats.dropped_kernel + self.kernel_drops(),

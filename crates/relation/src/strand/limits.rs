@@ -7,7 +7,6 @@ use smallvec::SmallVec;
 
 use super::interpret::Run;
 use super::joined::Joins;
-use crate::eval::EvalError;
 use crate::expr::End;
 use crate::operator::compare;
 use crate::plan::{Bound, Lookup, side};
@@ -22,45 +21,34 @@ impl<'a, J: Joins> Run<'a, '_, J> {
     pub(crate) fn limits(&self, lookup: &'a Lookup) -> Limits<'a> {
         let mut limits = Limits::new();
         for bound in &lookup.bounds {
-            match self.put_limits(bound, &mut limits) {
-                Ok(Limited::Yes) => {}
-                Ok(Limited::No) | Err(_) => break,
+            if self.put_limits(bound, &mut limits).is_none() {
+                break;
             }
         }
         limits
     }
 
-    fn put_limits(&self, bound: &'a Bound, limits: &mut Limits<'a>) -> Result<Limited, EvalError> {
+    /// Takes a bound into the limits, if it limits anything; `None`: it has no value.
+    fn put_limits(&self, bound: &'a Bound, limits: &mut Limits<'a>) -> Option<()> {
         match bound {
             Bound::Compare { operator, added, value } => {
-                let value = self.value(value)?;
-                let added = added.as_ref().map(|added| self.value(added)).transpose()?;
-                Ok(match (side(*operator), moved(value, added)) {
-                    (Some(side), Some((value, added))) => {
-                        limits.push(Limit { side, value, added });
-                        Limited::Yes
-                    }
-                    _ => Limited::No,
-                })
+                let value = self.value(value).ok()?;
+                let added = added.as_ref().map(|added| self.value(added)).transpose().ok()?;
+                let (value, added) = moved(value, added)?;
+                limits.push(Limit { side: side(*operator)?, value, added });
             }
             Bound::Within { from, to, low, high } => {
-                let (from, to) = (self.value(from)?, self.value(to)?);
+                let (from, to) = (self.value(from).ok()?, self.value(to).ok()?);
                 if compare(from, to).is_lt() {
                     let low = if *low == End::Closed { Side::AtLeast } else { Side::Greater };
                     let high = if *high == End::Closed { Side::AtMost } else { Side::Less };
                     limits.push(Limit { side: low, value: from, added: 0 });
                     limits.push(Limit { side: high, value: to, added: 0 });
                 }
-                Ok(Limited::Yes)
             }
         }
+        Some(())
     }
-}
-
-/// Whether a bound has been taken into the limits, if it limits anything.
-enum Limited {
-    Yes,
-    No,
 }
 
 /// The limit of a column to which an integer is added, and that integer; `None` if the sum is not

@@ -6,6 +6,8 @@
 //! #undef NAME
 //! #include "file"         looked for beside the including file, then in each `-I` directory
 //! #ifdef NAME / #ifndef NAME / #if CONDITION / #elif CONDITION / #else / #endif
+//! #error TEXT / #warning TEXT
+//! # NUMBER "file"         passed over, as are #line and #pragma: output of a C preprocessor
 //! ```
 //!
 //! It works on tokens, so a macro cannot glue or split words, and strings and comments are safe.

@@ -52,13 +52,30 @@ impl Preprocessor<'_> {
                 }
             }
             "include" => self.include(span, name),
+            "error" | "warning" => self.message(span, first, rest),
+            "line" | "pragma" => {}
+            _ if is_line_marker(first, rest) => {}
             other => self.unknown(span, other),
         }
     }
 
+    /// The text of an `#error` or a `#warning`, as written.
+    fn message(&mut self, span: Span, word: &Token, text: &[Token]) {
+        let text = match text {
+            [] => "no reason is given".to_owned(),
+            [first, .., last] => self.sources.slice(first.span.to(last.span)).to_owned(),
+            [one] => self.sources.slice(one.span).to_owned(),
+        };
+        self.report(match word.kind.word() {
+            Some("error") => Diagnostic::error("error-directive", span, text),
+            _ => Diagnostic::warning("warning-directive", span, text),
+        });
+    }
+
     fn unknown(&mut self, span: Span, word: &str) {
         let message = format!("`#{word}` is no directive");
-        let known = "#define, #undef, #include, #ifdef, #ifndef, #if, #elif, #else and #endif are";
+        let known = "#define, #undef, #include, #ifdef, #ifndef, #if, #elif, #else, #endif, #error \
+                     and #warning are";
         self.report(Diagnostic::error("unknown-directive", span, message).help(known));
     }
 
@@ -203,6 +220,19 @@ impl Conditional {
     fn opened(span: Span, active: bool) -> Conditional {
         Conditional { span, outer: true, active, taken: active, else_seen: false }
     }
+}
+
+/// Whether the line is `# NUMBER`, with `"FILE"` and flags after it: the output of a C preprocessor
+/// says so where its input came from.
+fn is_line_marker(first: &Token, rest: &[Token]) -> bool {
+    let is_number = |token: &Token| matches!(token.kind, TokenKind::Int(_));
+    is_number(first)
+        && match rest {
+            [] => true,
+            [file, flags @ ..] => {
+                matches!(file.kind, TokenKind::Str(_)) && flags.iter().all(is_number)
+            }
+        }
 }
 
 fn unbalanced(span: Span, message: impl Into<String>) -> Diagnostic {

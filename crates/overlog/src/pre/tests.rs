@@ -53,6 +53,24 @@ fn macros_with_parameters() {
 }
 
 #[test]
+fn lines_of_a_c_preprocessor_are_passed_over() {
+    let text =
+        "# 1 \"b.olg\"\nx\n# 7 \"lib/c.olg\" 1 3\ny\n#line 3 \"b.olg\"\n#pragma once\n# 4\nz";
+    check(&[("a", text)], &[], "x y z");
+    check_wrong(&[("a", "# 1 x")], &[], "a:1:1: error[unknown-directive]");
+}
+
+#[test]
+fn errors_and_warnings_of_a_program_keep_their_text() {
+    let text = "#ifdef K\n#error no\n#endif\n#error K isn't set: use -D K=3\n";
+    check_wrong(&[("a", text)], &[], "a:4:1: error[error-directive]: K isn't set: use -D K=3\n");
+    let text = "#warning old\n#error";
+    let expect = "a:1:1: warning[warning-directive]: old\n";
+    check_wrong(&[("a", text)], &[], expect);
+    assert!(run(&[("a", text)], &[]).1.contains("a:2:1: error[error-directive]: no reason is"));
+}
+
+#[test]
 fn wrong_arguments_of_macros() {
     let check = |text, expect| check_wrong(&[("a", text)], &[], expect);
     check(
@@ -185,7 +203,7 @@ fn hostile_sources_end() {
 
 #[test]
 fn wrong_directives() {
-    check_wrong(&[("a", "#line 7")], &[], "a:1:1: error[unknown-directive]");
+    check_wrong(&[("a", "#assert 7")], &[], "a:1:1: error[unknown-directive]");
     for parameters in ["(X", "(X,)", "(,X)", "(X X)", "(X, X)", "(5)", "(...)"] {
         let text = format!("#define F{parameters} X");
         check_wrong(&[("a", &text)], &[], "a:1:9: error[bad-directive]");

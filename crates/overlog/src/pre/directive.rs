@@ -52,7 +52,10 @@ impl Preprocessor<'_> {
                 }
             }
             "include" => self.include(span, name),
-            "error" | "warning" => self.message(span, first, rest),
+            "error" => self.report(Diagnostic::error("error-directive", span, self.text_of(rest))),
+            "warning" => {
+                self.report(Diagnostic::warning("warning-directive", span, self.text_of(rest)));
+            }
             "line" | "pragma" => {}
             _ if is_line_marker(first, rest) => {}
             other => self.unknown(span, other),
@@ -60,16 +63,11 @@ impl Preprocessor<'_> {
     }
 
     /// The text of an `#error` or a `#warning`, as written.
-    fn message(&mut self, span: Span, word: &Token, text: &[Token]) {
-        let text = match text {
-            [] => "no reason is given".to_owned(),
-            [first, .., last] => self.sources.slice(first.span.to(last.span)).to_owned(),
-            [one] => self.sources.slice(one.span).to_owned(),
-        };
-        self.report(match word.kind.word() {
-            Some("error") => Diagnostic::error("error-directive", span, text),
-            _ => Diagnostic::warning("warning-directive", span, text),
-        });
+    fn text_of(&self, line: &[Token]) -> &str {
+        match (line.first(), line.last()) {
+            (Some(first), Some(last)) => self.sources.slice(first.span.to(last.span)),
+            _ => "no reason is given",
+        }
     }
 
     fn unknown(&mut self, span: Span, word: &str) {

@@ -1,7 +1,7 @@
 //! Descriptors: handlers that change their own watches, errors, and invalid descriptors.
 
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -17,6 +17,14 @@ fn pair() -> (UnixStream, UnixStream) {
     a.set_nonblocking(true).unwrap();
     b.set_nonblocking(true).unwrap();
     (a, b)
+}
+
+/// The descriptor's file under a number that no test running beside this one is given once it is
+/// closed, as the kernel gives out the lowest free number.
+fn numbered(number: i32, file: impl AsFd) -> OwnedFd {
+    let fd = rustix::io::fcntl_dupfd_cloexec(file, number).unwrap();
+    assert_eq!(fd.as_raw_fd(), number, "each test has a number of its own");
+    fd
 }
 
 #[test]
@@ -121,6 +129,7 @@ fn watch_for_error(lp: &mut Loop<Vec<Option<i32>>>, fd: i32) -> WatchId {
 fn a_descriptor_closed_while_watched_is_reported_and_removed_not_spun_on() {
     let mut lp = os();
     let (a, _b) = pair();
+    let a = numbered(901, a);
     watch_for_error(&mut lp, a.as_raw_fd());
     lp.event(Owner::LOOP, move |_, _| drop(a)).unwrap();
     let mut log = Vec::new();
@@ -135,8 +144,8 @@ fn a_descriptor_closed_while_watched_is_reported_and_removed_not_spun_on() {
 #[test]
 fn a_closed_descriptor_with_a_duplicate_is_not_spun_on() {
     let mut lp = os();
-    let (a, mut b) = pair();
-    let kept = a.try_clone().unwrap();
+    let (kept, mut b) = pair();
+    let a = numbered(903, &kept);
     let id = watch_for_error(&mut lp, a.as_raw_fd());
     drop(a);
     // Ending the watch can no longer remove the kernel's registration.
@@ -157,20 +166,16 @@ fn a_closed_descriptor_with_a_duplicate_is_not_spun_on() {
 fn a_number_given_out_again_ends_the_watch_of_the_old_descriptor() {
     let mut lp = os();
     let (a, _b) = pair();
-    let fd = a.into_raw_fd();
-    watch_for_error(&mut lp, fd);
-    // SAFETY: the descriptor was taken out of `a` just now.
-    drop(unsafe { OwnedFd::from_raw_fd(fd) });
-    let (c, d) = pair();
-    let anew = [c.as_raw_fd(), d.as_raw_fd()].into_iter().find(|&new| new == fd);
-    // Another test may have taken the number meanwhile.
-    if let Some(fd) = anew {
-        let second = watch_for_error(&mut lp, fd);
-        let mut log = Vec::new();
-        assert!(matches!(lp.run(&mut log), Outcome::Stopped));
-        assert_eq!((log, lp.watched()), (vec![Some(9)], 1));
-        assert!(lp.unwatch(second));
-    }
+    let old = numbered(902, a);
+    watch_for_error(&mut lp, old.as_raw_fd());
+    drop(old);
+    let (c, _d) = pair();
+    let new = numbered(902, c);
+    let second = watch_for_error(&mut lp, new.as_raw_fd());
+    let mut log = Vec::new();
+    assert!(matches!(lp.run(&mut log), Outcome::Stopped));
+    assert_eq!((log, lp.watched()), (vec![Some(9)], 1));
+    assert!(lp.unwatch(second));
 }
 
 #[test]

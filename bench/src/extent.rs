@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The extent of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Extent {
     pub peers: bool,
     pub small: bool,
@@ -12,6 +12,8 @@ pub struct Extent {
     pub seed: Option<u64>,
     /// Instructions are counted instead of time.
     pub instructions: bool,
+    /// The only case to measure, if given.
+    pub case: Option<&'static str>,
 }
 
 impl Extent {
@@ -21,5 +23,9 @@ impl Extent {
             let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             since.as_nanos() as u64 >> 10
         })
+    }
+    /// Whether a case is to be measured.
+    pub fn has(self, case: &str) -> bool {
+        self.case.is_none_or(|only| only == case)
     }
 }

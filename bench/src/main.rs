@@ -68,6 +68,9 @@ struct Args {
     /// Count instructions instead of time, by callgrind (`kernels`).
     #[arg(long)]
     instructions: bool,
+    /// Measure one case alone (`proto`: `SpeedMessage1`, `logs`, `load` ...).
+    #[arg(long)]
+    case: Option<String>,
 }
 
 type Run = fn(Extent, &mut Report) -> Result<(), String>;
@@ -167,6 +170,7 @@ fn main() -> ExitCode {
         seconds: args.seconds,
         seed: args.seed,
         instructions: args.instructions,
+        case: args.case.map(|case| &*case.leak()),
     };
     ended(run(extent, &mut Report::new(form)))
 }
@@ -191,8 +195,7 @@ mod tests {
             // Peers in other languages need more than tests may require.
             let peers = Bench::ALL.iter().all(|bench| bench.name() != name)
                 && !["explore", "histories", "json", "proto"].contains(&name);
-            let (seconds, seed, instructions) = (None, None, false);
-            let extent = Extent { peers, small: true, seconds, seed, instructions };
+            let extent = Extent { peers, small: true, ..Extent::default() };
             assert_eq!(run(extent, &mut Report::new(Form::Text)), Ok(()), "{name}");
         }
     }

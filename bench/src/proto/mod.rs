@@ -38,17 +38,23 @@ use peers::Peers;
 /// Measures all cases.
 ///
 /// # Errors
-/// A decoder fails, or finds other values.
+/// A decoder fails, or finds other values; there is no case of the name given.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    const LOAD: &str = "load";
+    let (speed, made) = (speed_messages()?, made_messages(extent)?);
+    let names: Vec<_> = speed.iter().chain(&made).map(|case| case.name).chain([LOAD]).collect();
+    if !names.iter().any(|name| extent.has(name)) {
+        return Err(format!("no such case; there are {}", names.join(", ")));
+    }
     let peers = if extent.peers { Peers::new(report) } else { Peers::none() };
-    for case in speed_messages()? {
-        handles::run(&case, extent, report)?;
-        measure(&case, extent, &peers, report)?;
+    for case in speed.iter().filter(|case| extent.has(case.name)) {
+        handles::run(case, extent, report)?;
+        measure(case, extent, &peers, report)?;
     }
-    for case in made_messages(extent)? {
-        measure(&case, extent, &peers, report)?;
+    for case in made.iter().filter(|case| extent.has(case.name)) {
+        measure(case, extent, &peers, report)?;
     }
-    load::run(extent, report)
+    if extent.has(LOAD) { load::run(extent, report) } else { Ok(()) }
 }
 
 fn measure(case: &Case, extent: Extent, peers: &Peers, report: &mut Report) -> Result<(), String> {

@@ -26,16 +26,23 @@ pub(crate) struct Frame {
 const INLINE: usize = 16;
 
 /// A stack of frames.
+///
+/// A word that is not 0 is before the frames, and nothing after them: the optimiser would fill
+/// memory between zeros with zeros too, at each decoding.
+#[repr(C)]
 pub(crate) struct Frames {
-    len: usize,
     spilled: Vec<MaybeUninit<Frame>>,
+    len: usize,
+    /// The number of frames that there is room for.
+    room: usize,
     inline: [MaybeUninit<Frame>; INLINE],
 }
 
 impl Frames {
     #[inline(always)]
     fn new() -> Frames {
-        Frames { len: 0, spilled: Vec::new(), inline: [MaybeUninit::uninit(); INLINE] }
+        let inline = [MaybeUninit::uninit(); INLINE];
+        Frames { spilled: Vec::new(), len: 0, room: INLINE, inline }
     }
 
     #[inline]
@@ -44,32 +51,33 @@ impl Frames {
     }
 
     #[inline]
-    fn room(&self) -> &[MaybeUninit<Frame>] {
+    fn places(&self) -> &[MaybeUninit<Frame>] {
         if self.spilled.is_empty() { &self.inline } else { &self.spilled }
     }
 
-    /// The room for frames, used and free.
+    /// The places of frames, used and free.
     #[inline]
-    pub(crate) fn room_mut(&mut self) -> &mut [MaybeUninit<Frame>] {
+    pub(crate) fn places_mut(&mut self) -> &mut [MaybeUninit<Frame>] {
         if self.spilled.is_empty() { &mut self.inline } else { &mut self.spilled }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, frame: Frame) {
         let len = self.len;
-        if len == self.room().len() {
+        if len == self.room {
             self.grow();
         }
-        self.room_mut()[len].write(frame);
+        self.places_mut()[len].write(frame);
         self.len = len + 1;
     }
 
     /// Twice the room.
     #[cold]
     pub(crate) fn grow(&mut self) {
-        let mut more = Vec::with_capacity(2 * self.room().len());
-        more.extend_from_slice(self.room());
-        more.resize(2 * self.room().len(), MaybeUninit::uninit());
+        self.room *= 2;
+        let mut more = Vec::with_capacity(self.room);
+        more.extend_from_slice(self.places());
+        more.resize(self.room, MaybeUninit::uninit());
         self.spilled = more;
     }
 
@@ -82,7 +90,7 @@ impl Frames {
 
     #[inline]
     pub(crate) fn as_slice(&self) -> &[Frame] {
-        let used = &self.room()[..self.len];
+        let used = &self.places()[..self.len];
         // SAFETY: the first `len` frames were written, by `push` or as `set_len` asks.
         unsafe { std::slice::from_raw_parts(used.as_ptr().cast(), used.len()) }
     }
@@ -90,7 +98,7 @@ impl Frames {
     #[inline]
     pub(crate) fn as_mut_slice(&mut self) -> &mut [Frame] {
         let len = self.len;
-        let used = &mut self.room_mut()[..len];
+        let used = &mut self.places_mut()[..len];
         // SAFETY: the first `len` frames were written, by `push` or as `set_len` asks.
         unsafe { std::slice::from_raw_parts_mut(used.as_mut_ptr().cast(), used.len()) }
     }
@@ -101,7 +109,7 @@ impl Frames {
     /// The first `len` frames of the room were written.
     #[inline]
     pub(crate) unsafe fn set_len(&mut self, len: usize) {
-        debug_assert!(len <= self.room().len());
+        debug_assert!(len <= self.room);
         self.len = len;
     }
 }
@@ -145,6 +153,7 @@ pub(crate) struct Skip {
 }
 
 /// See the module.
+#[repr(C)]
 pub(crate) struct DecodeState {
     /// The next byte.
     pub(crate) pos: usize,
@@ -161,11 +170,12 @@ pub(crate) struct DecodeState {
     pub(crate) number: u32,
     pub(crate) within: Within,
     pub(crate) skip: Skip,
-    pub(crate) frames: Frames,
     /// The place where a required field was found missing, at the end of its message.
     pub(crate) missing_at: usize,
     /// Required fields from the 65th on: how deep, and which.
     pub(crate) seen_more: Vec<(usize, u16)>,
+    /// Last, as it asks.
+    pub(crate) frames: Frames,
 }
 
 impl DecodeState {
@@ -189,9 +199,9 @@ impl DecodeState {
                 collected: Vec::new(),
                 collected_to: 0,
             },
-            frames: Frames::new(),
             missing_at: 0,
             seen_more: Vec::new(),
+            frames: Frames::new(),
         }
     }
 

@@ -105,7 +105,7 @@ impl Unit {
         depth_max: usize,
     ) -> u32 {
         let depth = state.frames.len();
-        let room = state.frames.room_mut();
+        let room = state.frames.places_mut();
         let allowed = room.len().min(depth_max).max(depth);
         let frames: *mut Frame = room.as_mut_ptr().cast();
         (context.pos, context.end) = (context.address(state.pos), context.address(state.end));

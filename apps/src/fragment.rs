@@ -9,7 +9,8 @@ tidemill_packet::declare! {
     /// Cuts IPv4 packets that are longer than the link allows into fragments.
     ///
     /// Packets that must not be cut are dropped as `dont_fragment`. Options of the header are in
-    /// the first fragment only. What is not IPv4 passes, whatever its length.
+    /// the first fragment, those marked as copied in all. What is not IPv4, and what has a VLAN
+    /// tag, passes, whatever its length.
     app Fragment {
         config FragmentConfig {
             /// Bytes of an IPv4 packet at most, its header included: 68 at least.
@@ -75,14 +76,15 @@ impl Fragment {
         self.cut += 1;
         let frame = packet.bytes();
         let payload = &frame[ip.payload()..ip.end()];
+        let (fixed, options) = frame[..ip.payload()].split_at(ip.start + HEADER);
+        let copied = copied(options);
         let mut at = 0;
         while at < payload.len() {
-            // Options stay with the first fragment.
-            let header = if at == 0 { ip.header } else { HEADER };
-            let room = (self.mtu - header) / 8 * 8;
+            let options = if at == 0 { options } else { &copied[..] };
+            let room = (self.mtu - HEADER - options.len()) / 8 * 8;
             let length = room.min(payload.len() - at);
             let is_last = at + length == payload.len();
-            let mut fragment = frame[..ip.start + header].to_vec();
+            let mut fragment = [fixed, options].concat();
             let place = ((ip.offset + at) / 8) as u16;
             let flags = if is_last && !ip.more { 0 } else { 0x2000 };
             finish(&mut fragment[ip.start..], length, place | flags);
@@ -94,6 +96,31 @@ impl Fragment {
             io.send(0, new);
         }
     }
+}
+
+/// The options that all fragments have: those with the highest bit, in whole words. What follows an
+/// option without a length is left out.
+fn copied(options: &[u8]) -> Vec<u8> {
+    const END: u8 = 0;
+    const NOTHING: u8 = 1;
+    const COPIED: u8 = 0x80;
+    let (mut kept, mut rest) = (Vec::new(), options);
+    while let [kind, after @ ..] = rest {
+        match *kind {
+            END => break,
+            NOTHING => rest = after,
+            _ => {
+                let length = usize::from(after.first().copied().unwrap_or(0));
+                let Some(option) = rest.get(..length).filter(|_| length > 1) else { break };
+                if kind & COPIED != 0 {
+                    kept.extend_from_slice(option);
+                }
+                rest = &rest[length..];
+            }
+        }
+    }
+    kept.resize(kept.len().next_multiple_of(4), END);
+    kept
 }
 
 /// Completes a header: its length, that of the packet, flags and offset, checksum.

@@ -18,7 +18,8 @@ tidemill_packet::declare! {
     /// Fragments that overlap others or end beyond 10 KiB spoil their datagram: all of it is
     /// dropped as `bad_fragment`; one that comes twice is dropped as `duplicate` and harms nothing.
     /// Datagrams that stay incomplete are dropped as `timed_out`, and the oldest, when there are
-    /// too many at once or they keep too many bytes, as `too_many`. What is no fragment passes.
+    /// too many at once or they keep too many bytes, as `too_many`. What is no fragment, and what
+    /// has a VLAN tag, passes.
     app Reassemble {
         config ReassembleConfig {
             /// Seconds that a datagram may take.

@@ -4,7 +4,8 @@
 //! the [`Span`] it was written at. The tree says what was written, in one spelling:
 //!
 //! * The older location form `p@X(X, Y)` is turned into `p(@X, Y)`: where `X` is one of the
-//!   arguments, that column is the location; elsewhere `X` becomes a new first column.
+//!   arguments, that column is the location; elsewhere, and where the other uses of `p` have a
+//!   column more, `X` becomes a new first column.
 //! * `<>` is [`BinaryOp::Ne`], `-5` is the literal, `5U` is `5`.
 //! * `true`, `null`, numbers, strings and identifiers are [`Literal`]s; `_` is
 //!   [`ExprKind::Fresh`], a different variable at each place.
@@ -280,6 +281,8 @@ pub struct Functor {
     /// Which of `args` is marked as the location, counted from 0; `None` where none is marked
     /// (in a [`Fact`] it is `Some(0)` then).
     pub location: Option<usize>,
+    /// The location is written `p@X(.., X, ..)`, so that it is one of the arguments.
+    pub repeats_location: bool,
     /// The columns.
     pub args: Vec<Arg>,
     /// From the name to the closing parenthesis.
@@ -622,6 +625,11 @@ impl Arg {
 }
 
 impl Functor {
+    /// A relation with arguments, in the newer form.
+    pub fn new(name: Name, location: Option<usize>, args: Vec<Arg>, span: Span) -> Functor {
+        Functor { name, location, repeats_location: false, args, span }
+    }
+
     /// The argument that is marked as the location.
     pub fn location_arg(&self) -> Option<&Arg> {
         self.args.get(self.location?)

@@ -11,11 +11,13 @@
 //! | `parse/functor.rs` | relations with arguments, aggregates |
 //! | `parse/expr.rs` | values and conditions, and how they bind |
 //! | `parse/resolve.rs` | namespaces |
+//! | `parse/older.rs` | `p@X(Y)` |
 //!
 //! Nesting has a limit, so that no source can exhaust the stack, here or later.
 
 mod expr;
 mod functor;
+mod older;
 mod resolve;
 mod statement;
 
@@ -119,6 +121,7 @@ impl Join {
 
     fn finish(mut self) -> (Program, Vec<Diagnostic>) {
         resolve::resolve(&mut self.program.statements);
+        older::settle(&mut self.program.statements);
         self.program.note_macros(&mut self.diagnostics);
         tidy(&mut self.diagnostics);
         (self.program, self.diagnostics)

@@ -147,12 +147,8 @@ impl Rewriting {
             return self.refuse(fact.tuple.span, "`initial` has one column");
         };
         let node = Expr { kind: ExprKind::Var("NODE".to_owned()), span };
-        let tuple = Functor {
-            name: name(INITIAL, START, span),
-            location: Some(0),
-            args: vec![Arg::Expr(node), state.clone()],
-            span,
-        };
+        let args = vec![Arg::Expr(node), state.clone()];
+        let tuple = Functor::new(name(INITIAL, START, span), Some(0), args, span);
         self.statements.push(Statement::Fact(Fact { label: None, tuple, span }));
     }
 
@@ -187,12 +183,8 @@ impl Rewriting {
         let variable = |name: &str| Expr { kind: ExprKind::Var(name.to_owned()), span: head.span };
         let functor = |written: &str, resolved: &str, columns: Vec<Expr>| {
             let place = [variable(NODE), variable(ID)];
-            Functor {
-                name: name(written, resolved, head.name.span),
-                location: Some(0),
-                args: place.into_iter().chain(columns).map(Arg::Expr).collect(),
-                span: head.span,
-            }
+            let args = place.into_iter().chain(columns).map(Arg::Expr).collect();
+            Functor::new(name(written, resolved, head.name.span), Some(0), args, head.span)
         };
         let question = functor(STEP, QUESTION, given.map(Expr::clone).to_vec());
         let result = if is_any { literal(Literal::Null) } else { result.clone() };

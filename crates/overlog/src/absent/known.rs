@@ -151,7 +151,7 @@ impl Known {
         let variable = expr(ExprKind::Var(variable.to_owned()));
         let args = [int(question), int(column as i64), variable];
         let args = args.into_iter().map(Arg::Expr).collect();
-        let functor = Functor { name: name(GIVEN), location: None, args, span: nowhere() };
+        let functor = Functor::new(name(GIVEN), None, args, nowhere());
         Term::Predicate(Predicate { negated: false, functor, span: nowhere() })
     }
 
@@ -165,7 +165,7 @@ impl Known {
         variables: &[Arg],
     ) -> Result<Option<Vec<OwnedValue>>, Failure> {
         let span = nowhere();
-        let head = Functor { name: name(PROBE), location: None, args: variables.to_vec(), span };
+        let head = Functor::new(name(PROBE), None, variables.to_vec(), span);
         let body = terms.iter().cloned().map(here).collect();
         let rule = Rule { label: None, delete: false, head, body, span };
         let (plan, database) = (&self.plan, &self.database);

@@ -336,12 +336,9 @@ impl Parser {
             TokenKind::Bytes(bytes) => Literal::Bytes(bytes.to_vec()),
             TokenKind::Time(ns) => Literal::Time(*ns),
             TokenKind::Interval(ns) => Literal::Interval(*ns),
-            TokenKind::Name(name) => match &**name {
-                "true" => Literal::Bool(true),
-                "false" => Literal::Bool(false),
-                "null" => Literal::Null,
-                "infinity" => Literal::Infinity,
-                _ => return self.stray_name(),
+            TokenKind::Name(name) => match named_literal(name) {
+                Some(literal) => literal,
+                None => return self.stray_name(),
             },
             TokenKind::Aggregate(_) => {
                 let error = self.error("aggregate-outside-head", "an aggregate is no value");
@@ -552,6 +549,17 @@ impl Parser {
         self.height = height;
         self.grow()?;
         Ok(Expr { kind: ExprKind::Matrix(rows), span: self.since(start) })
+    }
+}
+
+/// The constant that is written as this name.
+pub(super) fn named_literal(name: &str) -> Option<Literal> {
+    match name {
+        "true" => Some(Literal::Bool(true)),
+        "false" => Some(Literal::Bool(false)),
+        "null" => Some(Literal::Null),
+        "infinity" => Some(Literal::Infinity),
+        _ => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Relations with arguments, and aggregates.
 
-use super::expr::VALUE;
+use super::expr::{VALUE, named_literal};
 use super::{Failed, Parsed, Parser};
 use crate::ast::Literal;
 use crate::ast::{Aggregate, AggregateOver, Arg, Expr, ExprKind, Functor, Ident, Name, Variable};
@@ -41,10 +41,13 @@ impl Parser {
             location = Some(index);
         }
         let mut args: Vec<Arg> = args.into_iter().map(|(arg, _)| arg).collect();
+        let written = args.len();
+        let is_older = located.is_some();
         if let Some(located) = located {
             location = Some(place_location(&mut args, located));
         }
-        Ok(Functor { name, location, args, span })
+        let repeats_location = is_older && args.len() == written;
+        Ok(Functor { repeats_location, ..Functor::new(name, location, args, span) })
     }
 
     fn two_locations<T>(&mut self, at: Span) -> Parsed<T> {
@@ -120,7 +123,8 @@ impl Parser {
             return false;
         }
         match self.kind() {
-            TokenKind::Name(_) | TokenKind::Aggregate(_) => true,
+            TokenKind::Name(name) => named_literal(name).is_none(),
+            TokenKind::Aggregate(_) => true,
             TokenKind::Var(_) => {
                 let over = 2 + usize::from(self.ahead_is(2, Sym::At));
                 let is_over =

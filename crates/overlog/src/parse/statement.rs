@@ -1,5 +1,6 @@
 //! Statements, rules and the terms of their bodies.
 
+use super::expr::named_literal;
 use super::functor::Position;
 use super::{Failed, Parsed, Parser};
 use crate::ast::{
@@ -338,7 +339,7 @@ impl Parser {
     fn misspelt(&self) -> Option<&'static str> {
         let TokenKind::Name(word) = self.kind() else { return None };
         let TokenKind::Name(first) = self.ahead(2) else { return None };
-        let is_value = matches!(&**first, "true" | "false" | "null" | "infinity");
+        let is_value = named_literal(first).is_some();
         let is_near = self.ahead_is(1, Sym::LParen) && !is_value && self.is_declaration();
         nearest(word, FORMS.iter().map(|(it, _)| *it)).filter(|_| is_near)
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors, meant};
-use tidemill_stdx::hash::Map;
+use tidemill_stdx::hash::{Map, Set};
 
 use super::code::app::declare;
 use super::code::ast::Definition;
@@ -113,9 +113,12 @@ struct Places {
     keys: Map<(usize, String), Span>,
     /// Both ends of each link.
     links: Vec<(Span, Span)>,
+    /// The apps whose config lacks a value that has been reported.
+    unread: Set<usize>,
 }
 
-/// Problems of a graph that no other mistake leads to.
+/// Problems of a graph that no other mistake leads to. So is a missing key, unless something could
+/// not be read.
 const STANDS: [&str; 4] = ["no-such-key", "bad-value", "no-such-port", "two-links"];
 
 struct Loader<'l> {
@@ -290,6 +293,7 @@ impl<'l> Loader<'l> {
 
     fn finish(mut self) -> Loaded {
         let (mut graph, mut places) = (Graph::new(), Places::default());
+        let is_read = !has_errors(&self.found);
         let chains = std::mem::take(&mut self.chains);
         let mut names = Map::default();
         for stop in chains.iter().flatten() {
@@ -301,8 +305,14 @@ impl<'l> Loader<'l> {
         // What is missing may be missing because of an earlier error; only other errors are
         // reported.
         let is_whole = !has_errors(&self.found);
+        let stands = |problem: &Problem| match problem.place {
+            Subject::App(at) if problem.code == "bad-config" => {
+                is_read && !places.unread.contains(&at)
+            }
+            _ => STANDS.contains(&problem.code),
+        };
         let problems = graph.verify().into_iter();
-        let problems = problems.filter(|problem| is_whole || STANDS.contains(&problem.code));
+        let problems = problems.filter(|problem| is_whole || stands(problem));
         self.found.extend(problems.map(|problem| report(problem, &places)));
         if graph.apps.is_empty() && !has_errors(&self.found) {
             let span = Span { file: self.first.unwrap_or(FileId(0)), start: 0, end: 0 };
@@ -342,7 +352,10 @@ impl<'l> Loader<'l> {
         let Some(kind) = kind else { return self.unknown_type(&declares.kind) };
         let (app, mut config) = (graph.apps.len(), Config::new());
         for entry in &declares.entries {
-            let Some(value) = self.value(&entry.value) else { continue };
+            let Some(value) = self.value(&entry.value) else {
+                places.unread.insert(app);
+                continue;
+            };
             if let Some(before) = places.keys.get(&(app, entry.key.text.clone())) {
                 let message = format!("`{}` is given twice", entry.key.text);
                 let twice = Diagnostic::error("duplicate-key", entry.key.span, message);

@@ -89,22 +89,15 @@ impl Lower<'_> {
     }
 
     fn named(&mut self, name: &Word) -> Operand {
-        let read = match name.text.as_str() {
-            "length" => Some(Computed::Length),
-            "wire_length" => Some(Computed::WireLength),
-            "now" => Some(Computed::Now),
-            "mark" => Some(Computed::Mark),
-            _ => None,
-        };
-        if let Some(read) = read {
-            if read != Computed::Now && !self.needs_packet(name.span) {
-                return self.error_operand();
-            }
-            return Operand::number(self.build.value(read));
-        }
         let (what, help) = match self.meaning(name) {
             Some(Meaning::Value(operand)) => return operand,
             Some(Meaning::Constant(constant)) => return self.constant(constant),
+            Some(Meaning::Computed(read)) => {
+                if read != Computed::Now && !self.needs_packet(name.span) {
+                    return self.error_operand();
+                }
+                return Operand::number(self.build.value(read));
+            }
             Some(Meaning::Word(word, kind, _)) => {
                 return Operand { kind, ..Operand::number(self.build.word(word)) };
             }

@@ -27,7 +27,12 @@ pub const KEY_TYPES: [&str; 8] = ["u8", "u16", "u32", "u64", "bool", "ipv4", "ip
 const APP_COUNTERS: [&str; 2] = ["packets", "restarts"];
 
 /// What every program can read.
-const READABLE: [&str; 4] = ["length", "wire_length", "now", "mark"];
+const READABLE: [(&str, Computed); 4] = [
+    ("length", Computed::Length),
+    ("wire_length", Computed::WireLength),
+    ("now", Computed::Now),
+    ("mark", Computed::Mark),
+];
 
 /// A definition while it is lowered.
 pub(super) struct Lower<'d> {
@@ -394,8 +399,11 @@ impl Lower<'_> {
         }
         let kind = if direction == Direction::Input { "input" } else { "output" };
         let message = format!("there is no {kind} `{}`", word.text);
-        let help = meant(&word.text, names.iter().copied(), || {
-            format!("declare it in `ports`: `{kind} {};`", word.text)
+        let is_other = self.definition.ports.iter().any(|port| port.name.text == word.text);
+        let help = meant(&word.text, names.iter().copied(), || match (is_other, direction) {
+            (true, Direction::Input) => format!("`{}` is an output", word.text),
+            (true, Direction::Output) => format!("`{}` is an input", word.text),
+            (false, _) => format!("declare it in `ports`: `{kind} {};`", word.text),
         });
         self.error("no-such-port", word.span, message, &help);
         0
@@ -440,7 +448,11 @@ impl Lower<'_> {
         if let Some((_, meaning)) = found {
             return Some(*meaning);
         }
-        let names = self.names.iter().map(|(text, _)| text.as_str()).chain(READABLE);
+        if let Some((_, read)) = READABLE.iter().find(|(text, _)| *text == name.text) {
+            return Some(Meaning::Computed(*read));
+        }
+        let names = self.names.iter().map(|(text, _)| text.as_str());
+        let names = names.chain(READABLE.iter().map(|(text, _)| *text));
         let other = if self.inlined.is_empty() {
             "declare it with `let`, `var`, `state` or `counter`, or as a key"
         } else {
@@ -454,7 +466,7 @@ impl Lower<'_> {
 
     /// Whether a name is taken by the language.
     pub(super) fn is_reserved(&self, name: &str) -> bool {
-        READABLE.contains(&name)
+        READABLE.iter().any(|(text, _)| *text == name)
     }
 
     pub(super) fn header(&mut self, word: &Word) -> Option<Header> {

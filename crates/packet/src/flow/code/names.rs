@@ -3,7 +3,7 @@
 use super::ast::{Constant, Expr, MeterUnit};
 use super::headers::{Field, Header};
 use crate::kernel::table::spec::{KeyPlace, TableSpec};
-use crate::kernel::{BlockId, Value};
+use crate::kernel::{BlockId, Expr as Computed, Value};
 
 /// The type of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +65,8 @@ pub(super) enum Meaning {
     Word(u32, Type, bool),
     /// The words of an address of IPv6, and whether programs may set them.
     Address([u32; 2], bool),
+    /// What every program can read.
+    Computed(Computed),
     Counter(u32),
     Table(u32),
     Meter(usize),

@@ -298,7 +298,10 @@ impl Lower<'_> {
             }
             Some(_) => {
                 let message = format!("`{}` cannot be set", name.text);
-                let help = "state words and those declared with `var` can";
+                let help = match name.text.as_str() {
+                    "length" => "`truncate` and `shorten` cut a packet",
+                    _ => "state words and those declared with `var` can",
+                };
                 self.error("not-settable", name.span, message, help);
             }
             None => {}

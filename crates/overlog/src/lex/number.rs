@@ -17,6 +17,8 @@ impl Lexer<'_> {
         let body = self.cursor.since(start);
         match (self.cursor.take_while(is_word), fraction) {
             ("" | "U" | "u", None) if !exponent => self.int(start, whole, 10),
+            // As published: `K := 1I << I`.
+            ("I", None) if !exponent => self.identifier(start, whole, 10),
             ("", _) => self.double(start, body),
             ("t", Some(fraction)) if !exponent => {
                 TokenKind::Time(self.nanoseconds(start, whole, fraction))
@@ -34,7 +36,7 @@ impl Lexer<'_> {
         match self.cursor.take_while(is_word) {
             _ if digits.is_empty() => self.bad_suffix(start, ""),
             "" | "U" | "u" => self.int(start, digits, 16),
-            "I" => self.identifier(start, digits),
+            "I" => self.identifier(start, digits, 16),
             suffix => self.bad_suffix(start, suffix),
         }
     }
@@ -50,16 +52,18 @@ impl Lexer<'_> {
         }
     }
 
-    fn identifier(&mut self, start: usize, digits: &str) -> TokenKind {
-        let digits = digits.trim_start_matches('0');
+    fn identifier(&mut self, start: usize, digits: &str, radix: u8) -> TokenKind {
         let mut bytes = Box::new([0u8; 20]);
-        if digits.len() > 2 * bytes.len() {
-            self.too_large(start, "an identifier has at most 160 bits");
-            return TokenKind::Id(bytes);
-        }
-        for (place, digit) in digits.bytes().rev().enumerate() {
-            let value = (digit as char).to_digit(16).unwrap_or(0) as u8;
-            bytes[19 - place / 2] |= value << (4 * (place % 2));
+        for digit in digits.chars().filter_map(|digit| digit.to_digit(radix.into())) {
+            let mut carry = digit;
+            for byte in bytes.iter_mut().rev() {
+                let sum = u32::from(*byte) * u32::from(radix) + carry;
+                (*byte, carry) = (sum as u8, sum >> 8);
+            }
+            if carry > 0 {
+                self.too_large(start, "an identifier has at most 160 bits");
+                break;
+            }
         }
         TokenKind::Id(bytes)
     }
@@ -87,7 +91,7 @@ impl Lexer<'_> {
         let message = format!("`{}` is no number", self.cursor.since(start));
         let mut wrong = Diagnostic::error("bad-number", self.since(start), message);
         if suffix.eq_ignore_ascii_case("i") {
-            wrong = wrong.help("identifiers are hexadecimal: `0x2AI`");
+            wrong = wrong.help("an identifier has no point, and a capital `I`: `42I`, `0x2AI`");
         }
         if matches!(suffix, "s" | "t") {
             let kind = if suffix == "s" { "an interval" } else { "a time" };

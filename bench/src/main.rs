@@ -19,6 +19,7 @@ mod filter;
 mod floor;
 mod flows;
 mod histories;
+mod instructions;
 mod json;
 mod loops;
 mod maps;
@@ -65,7 +66,7 @@ struct Args {
     /// it, from the time.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
-    /// Count instructions instead of time, by callgrind (`kernels`).
+    /// Count instructions instead of time, by callgrind (`kernels`, `borders`, `events`).
     #[arg(long)]
     instructions: bool,
     /// Measure one case alone (`proto`: `SpeedMessage1`, `logs`, `load` ...).
@@ -149,6 +150,16 @@ fn main() -> ExitCode {
             && bench == "kernels"
         {
             return ended(packets::measure_kernels(rest));
+        }
+        if let [bench, rest @ ..] = rest
+            && bench == "borders"
+        {
+            return ended(borders::measure_in(rest));
+        }
+        if let [bench, rest @ ..] = rest
+            && bench == "events"
+        {
+            return ended(events::measure_in(rest));
         }
         return ended(activities::measure(rest).map(|line| println!("{line}")));
     }

@@ -12,7 +12,8 @@
 //! A batch of 1 is sent when the result of the previous one has been received; a batch of 64 is
 //! handed over before the receiver runs, or, where the receiver is called at once, one after the
 //! other. Payloads follow from a seed and differ from crossing to crossing. The round trip is the
-//! CPU time of a whole run without marks, both sides included, per crossing.
+//! CPU time of a whole run without marks, both sides included, per crossing; with
+//! `--instructions`, its instructions are counted instead, and nothing else is measured.
 
 mod cases;
 mod components;
@@ -28,6 +29,7 @@ use tidemill_stdx::marks;
 
 use crate::clock::{cpu_seconds, median};
 use crate::extent::Extent;
+use crate::instructions;
 use crate::report::{Better, Report, Row};
 use cases::{CASES, Case};
 use load::Size;
@@ -36,11 +38,19 @@ use stretches::Scale;
 /// The sizes of batches.
 const BATCHES: [u64; 2] = [1, 64];
 
+/// The crossings of the two runs whose instructions are counted: those of a border that has fewer
+/// than the others are fewer.
+const COUNTED: (u64, u64) = (6_400, 19_200);
+const COUNTED_FEW: (u64, u64) = (640, 1_280);
+
 /// Measures all borders.
 ///
 /// # Errors
 /// A program does not run, or gives a wrong result.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    if extent.instructions {
+        return count(report);
+    }
     if !marks::ARE_THERE {
         return Err("the engines have no marks: build with --features marks".to_owned());
     }
@@ -55,6 +65,39 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Instructions of a round trip of each border.
+fn count(report: &mut Report) -> Result<(), String> {
+    instructions::available()?;
+    for case in CASES {
+        let times = if case.crossings < COUNTED.1 { COUNTED_FEW } else { COUNTED };
+        for batch in BATCHES {
+            let each = instructions::each(times, |crossings| {
+                let (batch, crossings) = (batch.to_string(), crossings.to_string());
+                instructions::own(&["borders", case.name, &batch, &crossings])
+            });
+            let name = format!("{} {batch}", case.name);
+            let metric = ("instructions", "per round trip");
+            let row = Row::median("borders", &name, "tidemill", metric, vec![each?]);
+            report.case(&[row], Better::Low);
+        }
+    }
+    Ok(())
+}
+
+/// The process that is counted: `CASE BATCH CROSSINGS`.
+///
+/// # Errors
+/// Other arguments, or the program gives a wrong result.
+pub fn measure_in(arguments: &[String]) -> Result<(), String> {
+    let wrong = || format!("borders are not measured with {arguments:?}");
+    let [name, batch, crossings] = arguments else { return Err(wrong()) };
+    let case = CASES.iter().find(|case| case.name == name).ok_or_else(wrong)?;
+    let [batch, crossings]: [Option<u64>; 2] = [batch, crossings].map(|word| word.parse().ok());
+    let batch = batch.filter(|&batch| batch > 0).ok_or_else(wrong)?;
+    let size = Size { batch, rounds: crossings.ok_or_else(wrong)? / batch };
+    case.prepare(size)?.run()?()
 }
 
 fn measure(
@@ -141,6 +184,20 @@ impl Ready {
             Ok(self.check)
         } else {
             Err(format!("prints {:?}, not {:?}; {notes}", data.trim(), self.expected))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counted_processes_do_their_work_and_others_are_refused() {
+        let run = |words: [&str; 3]| measure_in(&words.map(str::to_owned));
+        assert_eq!(run(["components->rules", "4", "128"]), Ok(()));
+        for refused in [["rules->", "1", "1"], ["components->rules", "0", "1"]] {
+            assert!(run(refused).is_err_and(|text| text.contains(refused[0])));
         }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! `rust` is the same rule as hand-written Rust ([`by_hand`]): no inbox, no turn, no queue, only
 //! the head row. Its heads are compared with those of the rule.
+//!
+//! With `--instructions`, instructions of an event are counted instead of time.
 
 mod by_hand;
 mod datagrams;
@@ -18,10 +20,11 @@ use tidemill_stdx::keyed::Secret;
 
 use crate::clock::cpu_seconds;
 use crate::extent::Extent;
+use crate::instructions;
 use crate::program::{ADDRESS, Blind, compiled, identity};
 use crate::report::{Better, Report, Row};
 use by_hand::{Rule, Tables};
-use rules::{JOIN_AGGREGATE, ONE_RULE, RATE, ROWS, TEN_EXPRESSIONS, THREE_WAY_JOIN};
+use rules::{INSTRUCTIONS, JOIN_AGGREGATE, ONE_RULE, RATE, ROWS, TEN_EXPRESSIONS, THREE_WAY_JOIN};
 
 /// A rule, and its hand-written form.
 struct Case {
@@ -37,7 +40,14 @@ const CASES: [Case; 4] = [
     Case { name: "ten-expressions", source: TEN_EXPRESSIONS, by_hand: by_hand::ten_expressions },
 ];
 
+/// The events of the two runs whose instructions are counted: many, so that the strands are
+/// compiled in both.
+const COUNTED: (u64, u64) = (150_000, 300_000);
+
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    if extent.instructions {
+        return count(extent, report);
+    }
     let events = if extent.small { 2_000 } else { 500_000 };
     let runs = if extent.small { 1 } else { 5 };
     for case in &CASES {
@@ -57,6 +67,47 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         report.case(&rows, Better::High);
     }
     datagrams::run(extent, report)
+}
+
+/// Instructions of an event.
+fn count(extent: Extent, report: &mut Report) -> Result<(), String> {
+    instructions::available()?;
+    let of = |case: &str, who: &str| {
+        instructions::each(COUNTED, |events| {
+            instructions::own(&["events", case, who, &events.to_string()])
+        })
+    };
+    let contenders = if extent.peers { &["tidemill", "rust"][..] } else { &["tidemill"] };
+    for Case { name, .. } in &CASES {
+        let figure =
+            |who: &&str| Ok(Row::median("events", name, who, INSTRUCTIONS, vec![of(name, who)?]));
+        let rows: Result<Vec<Row>, String> = contenders.iter().map(figure).collect();
+        report.case(&rows?, Better::Low);
+    }
+    let figures = vec![of("datagrams", "tidemill")?];
+    let row = Row::median("events", "datagrams", "tidemill", INSTRUCTIONS, figures);
+    report.case(&[row], Better::Low);
+    Ok(())
+}
+
+/// The process that is counted: `CASE WHO EVENTS`.
+///
+/// # Errors
+/// Other arguments, or the rule gives other heads.
+pub fn measure_in(arguments: &[String]) -> Result<(), String> {
+    let wrong = || format!("events are not measured with {arguments:?}");
+    let [name, who, events] = arguments else { return Err(wrong()) };
+    let events: u32 = events.parse().map_err(|_| wrong())?;
+    if name == "datagrams" && who == "tidemill" {
+        return datagrams::receive(events);
+    }
+    let case = CASES.iter().find(|case| case.name == name).ok_or_else(wrong)?;
+    let node = filled(program(case.source)?);
+    match who.as_str() {
+        "tidemill" => rate(case, node, events.into()).map(drop),
+        "rust" => rate_by_hand(case, &node, events.into()).map(drop),
+        _ => Err(wrong()),
+    }
 }
 
 /// Events per CPU second through a node.
@@ -163,5 +214,23 @@ pub fn turns(node: &mut Node, now_ns: u64) {
         node.commit(&mut Blind);
         while node.refine(&mut Blind) == Progress::More {}
         node.finish(&mut Blind);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counted_processes_do_their_work_and_others_are_refused() {
+        let run = |words: [&str; 3]| measure_in(&words.map(str::to_owned));
+        assert_eq!(run(["one-rule", "tidemill", "100"]), Ok(()));
+        assert_eq!(run(["one-rule", "rust", "100"]), Ok(()));
+        assert_eq!(run(["datagrams", "tidemill", "128"]), Ok(()));
+        for refused in
+            [["two-rules", "rust", "1"], ["one-rule", "c", "1"], ["one-rule", "rust", "x"]]
+        {
+            assert!(run(refused).is_err_and(|text| text.contains(refused[0])));
+        }
     }
 }

@@ -22,5 +22,8 @@ pub const TEN_EXPRESSIONS: &str = "
 /// Rows of each joined table; there are as many distinct events.
 pub const ROWS: i64 = 1000;
 
+/// The metric of counts.
+pub const INSTRUCTIONS: (&str, &str) = ("instructions", "per event");
+
 /// The metric of rates.
 pub const RATE: (&str, &str) = ("per_cpu_s", "1/s");

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidemill_stdx::keyed::Secret;
 
+use crate::datagrams::Datagrams;
 use crate::source::{Address, Endpoint, Interest, Peer, Ready, Source, unsupported};
 use crate::{Sim, Time};
 
@@ -189,6 +190,29 @@ pub trait Transport {
     /// Takes one datagram: its length and sender, or `None` if there is none. One that does not fit
     /// the buffer is dropped and counted.
     fn recv(&mut self, endpoint: Endpoint, buf: &mut [u8]) -> io::Result<Option<(usize, Address)>>;
+
+    /// Takes the datagrams that are there, at most [`Datagrams::MOST`], as [`Transport::recv`]
+    /// takes one; returns whether there may be more.
+    ///
+    /// # Errors
+    /// Those of [`Transport::recv`], if it takes none.
+    fn recv_all(&mut self, endpoint: Endpoint, to: &mut Datagrams) -> io::Result<bool> {
+        let mut slot = 0;
+        let mut lengths = [None; Datagrams::MOST];
+        for (room, taken) in to.begin().zip(&mut lengths) {
+            match self.recv(endpoint, room) {
+                Ok(None) => break,
+                Ok(some) => *taken = some,
+                Err(error) if slot == 0 => return Err(error),
+                Err(_) => break,
+            }
+            slot += 1;
+        }
+        for (slot, (length, from)) in lengths.into_iter().flatten().enumerate() {
+            to.note(slot, length, from);
+        }
+        Ok(slot == Datagrams::MOST)
+    }
 
     /// The name of an address: the one it was sent to or bound under, else the literal.
     fn name_of(&self, address: Address) -> Cow<'_, str>;

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alarm;
+mod datagrams;
 mod enter;
 mod event_loop;
 mod host;
@@ -27,6 +28,7 @@ mod user;
 mod watch;
 mod watches;
 
+pub use datagrams::Datagrams;
 pub use event_loop::{Handlers, Limits, Loop, Outcome};
 pub use host::{Host, HostStats, Slice, Spent, Streams, Transport, Wait, Wake, Waker};
 pub use input::Input;

@@ -1,5 +1,6 @@
 //! The loop, on the operating system and in simulation.
 
+mod datagrams;
 mod descriptors;
 mod network;
 mod remote;

@@ -87,7 +87,12 @@ fn run(mut node: Node, tuples: &[&str], in_one_go: bool) -> (String, usize) {
             let name = &program.plan().relation(send.relation).name;
             let _ = writeln!(log.0, "sends {}", DisplayTuple::new(name, columns.iter()));
         });
-        let _ = writeln!(log.0, "crosses {:?}", node.take_crossings());
+        let crossings = node.take_crossings();
+        let _ = writeln!(log.0, "crosses {crossings:?}");
+        if in_one_go {
+            // Nothing of a turn shows in those that use its memory.
+            node.reuse_crossings(crossings);
+        }
     }
     for (index, relation) in (0..).zip(&node.program().plan().relations) {
         node.rows(RelationId(index), |row: &[Value<'_>]| {

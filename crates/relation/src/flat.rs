@@ -278,8 +278,39 @@ fn write_bytes(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
         let to = out.as_mut_ptr().add(out.len());
         to.write(tag);
         to.add(1).cast::<[u8; 4]>().write(length.to_le_bytes());
-        to.add(HEAD).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        copy(to.add(HEAD), bytes);
         out.set_len(end);
+    }
+}
+
+/// Copies bytes; without a call if they are as long as most texts.
+///
+/// # Safety
+/// At `to` there is room for them, elsewhere.
+#[inline(always)]
+unsafe fn copy(to: *mut u8, bytes: &[u8]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match bytes.len() {
+            4..8 => copy_ends::<4>(to, bytes),
+            8..=16 => copy_ends::<8>(to, bytes),
+            length => to.copy_from_nonoverlapping(bytes.as_ptr(), length),
+        }
+    }
+}
+
+/// Copies the first and the last `N` bytes, which may overlap.
+///
+/// # Safety
+/// There are at least `N`; at `to` there is room for all, elsewhere.
+#[inline(always)]
+unsafe fn copy_ends<const N: usize>(to: *mut u8, bytes: &[u8]) {
+    let (from, last) = (bytes.as_ptr(), bytes.len() - N);
+    // SAFETY: the caller's promise; arrays of bytes may lie anywhere.
+    unsafe {
+        let ends = (from.cast::<[u8; N]>().read(), from.add(last).cast::<[u8; N]>().read());
+        to.cast::<[u8; N]>().write(ends.0);
+        to.add(last).cast::<[u8; N]>().write(ends.1);
     }
 }
 

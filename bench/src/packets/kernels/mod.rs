@@ -88,7 +88,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let packets = if extent.small { PACKETS_SMALL } else { PACKETS };
     let c = built(extent, report, "c", || C::new(&Trace::new(packets as usize)));
     if extent.instructions {
-        instructions::available()?;
+        crate::instructions::available()?;
         return count(packets, c.as_ref(), report);
     }
     let short = if extent.small { PACKETS_XDP_SMALL } else { PACKETS_XDP };

@@ -4,6 +4,7 @@
 //! poller    what is watched, and waiting for it
 //! wake      ending a wait from another thread
 //! sockets   the endpoints, and datagrams
+//! receive   several datagrams by one system call
 //! streams   connections
 //! resolve   names to addresses, without blocking
 //! shared_time   a clock that skips idle time, for several hosts
@@ -12,6 +13,7 @@
 //! host only sending, receiving and entropy cost a system call, and each is counted.
 
 mod poller;
+mod receive;
 mod resolve;
 mod shared_time;
 mod socket;

@@ -10,7 +10,7 @@ use crate::source::Interest;
 
 /// Datagrams or connections taken from one of the two sockets of `localhost` before the other is
 /// read.
-const STRETCH: u32 = 32;
+const STRETCH: usize = 32;
 
 /// The kind of an endpoint.
 pub(super) enum Socket {
@@ -50,8 +50,8 @@ pub(super) struct Twin {
     pub(super) fd: Option<OwnedFd>,
     /// It is read first.
     leads: bool,
-    /// The number of successive reads in which the socket that is read first had something.
-    stretch: u32,
+    /// How many were taken in succession from the socket that is read first.
+    stretch: usize,
 }
 
 impl Twin {
@@ -65,24 +65,37 @@ impl Twin {
         fd: &OwnedFd,
         mut socket: impl FnMut(&OwnedFd) -> io::Result<Option<T>>,
     ) -> io::Result<Option<T>> {
-        let Some(twin) = &self.fd else { return socket(fd) };
+        let mut found = None;
+        self.take(fd, 1, |fd, _| {
+            found = socket(fd)?;
+            Ok(usize::from(found.is_some()))
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `socket` on each, to take at most so many, until one has taken something; returns how
+    /// many that was.
+    pub(super) fn take(
+        &mut self,
+        fd: &OwnedFd,
+        most: usize,
+        mut socket: impl FnMut(&OwnedFd, usize) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let Some(twin) = &self.fd else { return socket(fd, most) };
         let (first, second) = if self.leads { (twin, fd) } else { (fd, twin) };
-        let (found, is_over) = match socket(first)? {
-            Some(found) => {
-                self.stretch += 1;
-                (Some(found), self.stretch >= STRETCH)
-            }
-            None => {
-                let found = socket(second)?;
-                let is_over = found.is_some();
-                (found, is_over)
-            }
+        let mut count = socket(first, most.min(STRETCH - self.stretch))?;
+        let is_over = if count > 0 {
+            self.stretch += count;
+            self.stretch >= STRETCH
+        } else {
+            count = socket(second, most)?;
+            count > 0
         };
         if is_over {
             self.leads = !self.leads;
             self.stretch = 0;
         }
-        Ok(found)
+        Ok(count)
     }
 }
 

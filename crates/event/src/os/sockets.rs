@@ -12,10 +12,12 @@ use rustix::net::{
     sendto, socket_with, sockopt,
 };
 
+use crate::datagrams::Datagrams;
 use crate::host::Transport;
 use crate::source::{Address, Endpoint, Interest, no_such_endpoint};
 
 use super::poller::Held;
+use super::receive::{Received, receive_all};
 use super::resolve::{Lookup, split};
 use super::socket::{Opened, Socket, Twin, Waiting};
 use super::{Os, failed};
@@ -311,6 +313,27 @@ impl Transport for Os {
                 }
             }
         })
+    }
+
+    fn recv_all(&mut self, endpoint: Endpoint, to: &mut Datagrams) -> io::Result<bool> {
+        let Some(Socket::Datagram { fd, twin, .. }) = self.sockets.get_mut(endpoint.0) else {
+            return Err(no_such_endpoint());
+        };
+        let stats = &mut self.stats;
+        let count = twin.take(fd, Datagrams::MOST, |fd, most| {
+            stats.syscalls += 1;
+            receive_all(fd, to, most, |to, slot, Received { length, from }| {
+                if length > Datagrams::BYTES_MAX {
+                    stats.dropped_truncated += 1;
+                    return;
+                }
+                stats.received += 1;
+                stats.received_bytes += length as u64;
+                to.note(slot, length, Address::Inet(canonical(from)));
+            })
+        })?;
+        // One call takes what one of the two sockets has.
+        Ok(count == Datagrams::MOST || count > 0 && twin.fd.is_some())
     }
 
     fn name_of(&self, address: Address) -> Cow<'_, str> {

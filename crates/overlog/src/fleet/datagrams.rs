@@ -2,15 +2,15 @@
 
 use std::io;
 
-use tidemill_event::{Endpoint, Handlers, Interest, Loop, WatchId};
+use tidemill_event::{Datagrams, Endpoint, Handlers, Interest, Loop, WatchId};
 
 use super::post::post;
 use super::state::NodeId;
 use super::turns;
 use super::world::World;
 
-/// Datagrams read in one call before other work runs.
-const RECEIVE_BATCH: usize = 64;
+/// How often datagrams are taken before other work runs.
+const RECEIVES: usize = 64 / Datagrams::MOST;
 
 pub(super) fn watch_datagrams<W: World>(
     events: &mut Loop<W>,
@@ -27,23 +27,28 @@ pub(super) fn watch_datagrams<W: World>(
 /// Reads what has arrived for a node.
 fn receive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let now_ns = events.now().0;
-    let mut buffer = world.fleet().take_buffer();
-    let mut from = String::new();
+    let mut datagrams = std::mem::take(&mut world.fleet().datagrams);
+    // Datagrams of one sender mostly come together.
+    let (mut sender, mut from) = (None, String::new());
     let mut count = 0;
-    for _ in 0..RECEIVE_BATCH {
+    for _ in 0..RECEIVES {
         let Some((alive, _)) = world.fleet().alive(id, life) else { break };
-        let Ok(Some((length, address))) = events.host().recv(alive.endpoint, &mut buffer) else {
-            break;
-        };
-        from.clear();
-        from.push_str(&events.host().name_of(address));
-        if alive.guard.is_some() {
-            count += alive.open(events.host(), &from, &mut buffer[..length], now_ns);
-            continue;
+        let Ok(are_more) = events.host().recv_all(alive.endpoint, &mut datagrams) else { break };
+        for (datagram, address) in datagrams.iter_mut() {
+            if sender.replace(address) != Some(address) {
+                from.clear();
+                from.push_str(&events.host().name_of(address));
+            }
+            count += match alive.guard {
+                Some(_) => alive.open(events.host(), &from, datagram, now_ns),
+                None => alive.take_in(&from, datagram, now_ns),
+            };
         }
-        count += alive.take_in(&from, &buffer[..length], now_ns);
+        if !are_more {
+            break;
+        }
     }
-    world.fleet().give_back(buffer);
+    world.fleet().datagrams = datagrams;
     turns::schedule(world, events, id, life, count);
     post(world, events, id, life);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use tidemill_event::{Endpoint, Loop, Owner, Time, TimerId, WatchId};
+use tidemill_event::{Datagrams, Endpoint, Loop, Owner, Time, TimerId, WatchId};
 use tidemill_fabric::connections::Connections;
 use tidemill_fabric::refusals::Refusals;
 use tidemill_fabric::seal::Guard;
@@ -27,7 +27,7 @@ pub struct NodeId(pub u32);
 /// Events that may wait in one node's inbox; more are dropped and counted.
 pub const INBOX_MAX: usize = 1 << 16;
 
-/// Room for the bytes of a datagram, or of a read from a connection.
+/// Room for the bytes of a read from a connection.
 const RECEIVED_BYTES_MAX: usize = 1 << 16;
 
 /// One started node and what it holds of the loop.
@@ -119,8 +119,10 @@ pub struct Fleet {
     pub(super) looked_at: Option<Time>,
     /// The costs of rules at nodes that have ended.
     pub(super) ended: Profile,
-    /// Room for received bytes, made when some come first.
+    /// Room for received bytes of connections, made when some come first.
     buffer: Vec<u8>,
+    /// Room for received datagrams.
+    pub(super) datagrams: Datagrams,
 }
 
 /// A tuple that every node it is located at gets when it starts.
@@ -163,6 +165,7 @@ impl Fleet {
             looked_at: None,
             ended: Profile::default(),
             buffer: Vec::new(),
+            datagrams: Datagrams::new(),
         }
     }
 
@@ -182,7 +185,7 @@ impl Fleet {
         tidemill_stdx::hash::combine(self.seed, lives)
     }
 
-    /// Takes the room for received bytes; to be given back.
+    /// Takes the room for received bytes of connections; to be given back.
     pub(super) fn take_buffer(&mut self) -> Vec<u8> {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.resize(RECEIVED_BYTES_MAX, 0);

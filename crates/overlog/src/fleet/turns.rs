@@ -135,6 +135,9 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     compare_after_turn(world, events, id, life);
     if !crossings.is_empty() {
         world.crossed(events, id, &crossings);
+        if let Some((alive, _)) = world.fleet().alive(id, life) {
+            alive.node.reuse_crossings(crossings);
+        }
     }
     world.turned(events, id);
 }

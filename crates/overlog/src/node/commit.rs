@@ -69,7 +69,17 @@ impl Node {
 
     /// The tuples of the turn that are also for the world outside the fleet.
     pub fn take_crossings(&mut self) -> TupleBuf<Crossing> {
-        std::mem::take(&mut self.turn.crossings)
+        // Most turns have none, and leave the memory for those that do.
+        let crossings = &mut self.turn.crossings;
+        if crossings.is_empty() { TupleBuf::new() } else { std::mem::take(crossings) }
+    }
+
+    /// Takes back the memory of the crossings of a turn.
+    pub fn reuse_crossings(&mut self, mut crossings: TupleBuf<Crossing>) {
+        if self.turn.crossings.is_empty() {
+            crossings.clear();
+            self.turn.crossings = crossings;
+        }
     }
 
     fn expire(&mut self) {

@@ -3,8 +3,9 @@
 //! What such a turn derives, in which order, and what it counts, is what a turn in parts
 //! ([`Node::begin`] and so on) derives and counts.
 
+use tidemill_relation::Value;
 use tidemill_relation::expr::Scope;
-use tidemill_relation::native;
+use tidemill_relation::native::{self, Computed, FrameValues};
 use tidemill_relation::plan::RelationId;
 use tidemill_stdx::marks;
 
@@ -14,6 +15,9 @@ use super::deriving::Deriving;
 use super::dispatch::Start;
 use super::event::Event;
 use super::failing::Failing;
+use super::program::Program;
+use super::short::ShortStrand;
+use super::turn::Turn;
 use super::untaken::UNTAKEN_MAX;
 use super::watch::Observer;
 
@@ -103,28 +107,30 @@ impl Node {
         let Some(Event::Tuple { row, .. }) = self.inbox.running() else { return from };
         let (turn, counters, node) = (&mut self.turn, &mut self.counters, &self.identity.address);
         let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
+        let mut values = FrameValues::new();
         for (number, strand) in (from..).zip(strands) {
             let position = strand.position as usize;
             let Some(code) = program.compilation.code(position) else { return number };
             let mut untaken = 0;
-            let has_result = native::compute(code, position, row.as_seq(), scope, |columns| {
-                if strand.stays(columns, node) && turn.untaken.take(&strand.derived) {
+            match native::compute(code, position, row.as_seq(), scope, &mut values) {
+                Computed::NoResult => return number,
+                Computed::Nothing => {}
+                Computed::Head(columns)
+                    if strand.stays(columns, node) && turn.untaken.take(&strand.derived) =>
+                {
                     untaken = 1;
-                    return;
                 }
-                let failing = Failing {
-                    program,
-                    node,
-                    ambient: &self.ambient,
-                    counters: &mut *counters,
-                    reported: &mut self.reported,
-                    observer: &mut *observer,
-                };
-                let output = &program.plan().strands[position].output;
-                Deriving::new(failing, turn, strand.rule).take(output, columns);
-            });
-            if !has_result {
-                return number;
+                Computed::Head(columns) => {
+                    let failing = Failing {
+                        program,
+                        node,
+                        ambient: &self.ambient,
+                        counters: &mut *counters,
+                        reported: &mut self.reported,
+                        observer: &mut *observer,
+                    };
+                    take_head((program, strand), failing, turn, columns);
+                }
             }
             let counters = &mut counters.rules[strand.rule.index()];
             counters.fired += 1;
@@ -146,4 +152,16 @@ impl Node {
         self.run_strands::<false>(start, relation, row.as_seq(), observer);
         self.inbox.give_row(row);
     }
+}
+
+/// Takes the tuple that a strand of a short turn has derived.
+#[inline(never)]
+fn take_head<'n>(
+    (program, strand): (&Program, &ShortStrand),
+    failing: Failing<'n>,
+    turn: &'n mut Turn,
+    columns: &[Value<'_>],
+) {
+    let output = &program.plan().strands[strand.position as usize].output;
+    Deriving::new(failing, turn, strand.rule).take(output, columns);
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use tidemill_jit::build::{CallConv, signature, types};
 use tidemill_jit::{Code, Error, Module, Options};
 
-use super::frame::{Base, COMPUTED_HEAD, COMPUTED_NO_RESULT, Frame};
+use super::frame::{Base, COMPUTED_HEAD, COMPUTED_NOTHING, Frame};
 use super::helpers::Helpers;
 use super::layout;
 use super::slots::Slots;
@@ -180,73 +180,92 @@ pub fn run<'a, S: Sink>(
             Call { function, strand, trigger, reading: &reading, scope, sink }.enter(*entry);
         }
         Some(function @ Function { entry: Entry::Computes(entry), .. }) => {
-            let derive = |columns: &[Value<'a>]| sink.derive(&strand.output, columns, 1);
-            if compute_with(function, *entry, trigger, scope, derive) {
-                sink.looked(0);
-            } else {
-                strand::run(strand, trigger, reading, scope, sink);
+            let mut values = FrameValues::new();
+            match compute_with(function, *entry, trigger, scope, &mut values) {
+                Computed::Head(columns) => sink.derive(&strand.output, columns, 1),
+                Computed::Nothing => {}
+                Computed::NoResult => return strand::run(strand, trigger, reading, scope, sink),
             }
+            sink.looked(0);
         }
         None => strand::run(strand, trigger, reading, scope, sink),
     }
 }
 
-/// Runs a strand of `native` that only computes; `derive` gets the columns of the tuple that it
-/// derives, if it does. False if the code has no result: then [`run`] has.
+/// What a strand that only computes has derived.
+#[derive(Clone, Copy, Debug)]
+pub enum Computed<'a, 'v> {
+    /// A tuple with these columns.
+    Head(&'v [Value<'a>]),
+    /// No tuple.
+    Nothing,
+    /// The code has no result: [`run`] has.
+    NoResult,
+}
+
+/// Memory for the values of a frame, of one strand after the other.
+#[derive(Debug)]
+pub struct FrameValues<'a> {
+    few: [MaybeUninit<Value<'a>>; SLOTS],
+    /// Of a strand with more of them than usual.
+    many: Option<Box<[MaybeUninit<Value<'a>>]>>,
+}
+
+impl<'a> FrameValues<'a> {
+    /// Without values.
+    #[inline(always)]
+    pub fn new() -> FrameValues<'a> {
+        FrameValues { few: [const { MaybeUninit::uninit() }; SLOTS], many: None }
+    }
+
+    /// At least so many.
+    #[inline(always)]
+    fn slots(&mut self, count: usize) -> &mut [MaybeUninit<Value<'a>>] {
+        if count <= SLOTS { &mut self.few } else { self.many_slots(count) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn many_slots(&mut self, count: usize) -> &mut [MaybeUninit<Value<'a>>] {
+        self.many.insert(Box::new_uninit_slice(count))
+    }
+}
+
+impl Default for FrameValues<'_> {
+    fn default() -> Self {
+        FrameValues::new()
+    }
+}
+
+/// Runs a strand of `native` that only computes, if its code has a result.
+///
+/// It is inlined, and returns what [it](run) gives to a sink, so that its caller needs no closure:
+/// what that would refer to costs more than most strands.
 #[inline(always)]
-pub fn compute<'a>(
+pub fn compute<'a, 'v>(
     native: &'a Native,
     number: usize,
     trigger: Seq<'a>,
     scope: Scope<'a>,
-    derive: impl FnOnce(&[Value<'a>]),
-) -> bool {
+    values: &'v mut FrameValues<'a>,
+) -> Computed<'a, 'v> {
     match native.function(number, trigger) {
         Some(function @ Function { entry: Entry::Computes(entry), .. }) => {
-            compute_with(function, *entry, trigger, scope, derive)
+            compute_with(function, *entry, trigger, scope, values)
         }
-        _ => false,
+        _ => Computed::NoResult,
     }
 }
 
 #[inline(always)]
-fn compute_with<'a>(
+fn compute_with<'a, 'v>(
     function: &'a Function,
     entry: Computes,
     trigger: Seq<'a>,
     scope: Scope<'a>,
-    derive: impl FnOnce(&[Value<'a>]),
-) -> bool {
-    let mut few = [const { MaybeUninit::<Value<'a>>::uninit() }; SLOTS];
-    match few.get_mut(..function.slots) {
-        Some(slots) => compute_in(slots, function, entry, trigger, scope, derive),
-        None => compute_large(function, entry, trigger, scope, derive),
-    }
-}
-
-/// With more slots than usual.
-#[inline(never)]
-fn compute_large<'a>(
-    function: &'a Function,
-    entry: Computes,
-    trigger: Seq<'a>,
-    scope: Scope<'a>,
-    derive: impl FnOnce(&[Value<'a>]),
-) -> bool {
-    let mut slots = Vec::new();
-    slots.resize_with(function.slots, MaybeUninit::uninit);
-    compute_in(&mut slots, function, entry, trigger, scope, derive)
-}
-
-#[inline(always)]
-fn compute_in<'a>(
-    slots: &mut [MaybeUninit<Value<'a>>],
-    function: &'a Function,
-    entry: Computes,
-    trigger: Seq<'a>,
-    scope: Scope<'a>,
-    derive: impl FnOnce(&[Value<'a>]),
-) -> bool {
+    values: &'v mut FrameValues<'a>,
+) -> Computed<'a, 'v> {
+    let slots = values.slots(function.slots);
     assert!(function.slots <= slots.len());
     assert!(function.head + function.width <= slots.len());
     if function.reads_unbound {
@@ -260,12 +279,17 @@ fn compute_in<'a>(
     // SAFETY: the frame has the slots that the code uses, given values are initialised, and
     // registers if it reads some before it has bound them; the trigger has as many columns as the
     // strand binds.
-    let computed = unsafe { entry(&raw mut base) };
-    if computed == COMPUTED_HEAD {
-        // SAFETY: the code has written the columns of the head, which are values, to these slots.
-        derive(unsafe { std::slice::from_raw_parts(first.add(function.head), function.width) });
+    match unsafe { entry(&raw mut base) } {
+        COMPUTED_HEAD => {
+            // SAFETY: the code has written the columns of the head, which are values, to these
+            // slots, which are borrowed for as long as the columns.
+            let head =
+                unsafe { std::slice::from_raw_parts(first.add(function.head), function.width) };
+            Computed::Head(head)
+        }
+        COMPUTED_NOTHING => Computed::Nothing,
+        _ => Computed::NoResult,
     }
-    computed != COMPUTED_NO_RESULT
 }
 
 fn put_null(slot: &mut MaybeUninit<Value<'_>>) {

@@ -26,6 +26,6 @@ mod slots;
 mod strand;
 mod writer;
 
-pub use code::{Native, compute, run};
+pub use code::{Computed, FrameValues, Native, compute, run};
 pub use expected::expected;
 pub use tidemill_jit::{Error, Options};

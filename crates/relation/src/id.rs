@@ -126,19 +126,22 @@ impl Id {
         Id(std::array::from_fn(|i| f(self.0[i], other.0[i])))
     }
 
-    /// From hex digits, most significant first; `None` for none, over 40 or other characters.
-    pub fn from_hex(digits: &str) -> Option<Id> {
+    /// From digits of a radix up to 36, most significant first; `None` for none, for other
+    /// characters, and for a number of more than 160 bits.
+    pub fn from_digits(digits: &str, radix: u32) -> Option<Id> {
         if digits.is_empty() {
             return None;
         }
         let mut id = Id::ZERO;
         for digit in digits.chars() {
-            let value = digit.to_digit(16)?;
-            if id.0[0] >> 28 != 0 {
+            let mut carry = digit.to_digit(radix)?;
+            for limb in id.0.iter_mut().rev() {
+                let sum = u64::from(*limb) * u64::from(radix) + u64::from(carry);
+                (*limb, carry) = (sum as u32, (sum >> 32) as u32);
+            }
+            if carry > 0 {
                 return None;
             }
-            id = id.shift_left(4);
-            id.0[Id::LIMBS - 1] |= value;
         }
         Some(id)
     }
@@ -182,10 +185,15 @@ mod tests {
     }
 
     #[test]
-    fn hex_has_at_most_40_digits() {
-        assert_eq!(Id::from_hex("ff"), Some(Id::from_int(255)));
-        assert_eq!(Id::from_hex(&"f".repeat(40)), Some(Id::from_int(-1)));
-        assert_eq!(Id::from_hex(&"f".repeat(41)), None);
-        assert_eq!(Id::from_hex("xyz"), None);
+    fn digits_are_those_of_their_radix_and_fit() {
+        assert_eq!(Id::from_digits("ff", 16), Some(Id::from_int(255)));
+        assert_eq!(Id::from_digits("0255", 10), Some(Id::from_int(255)));
+        assert_eq!(Id::from_digits(&"f".repeat(40), 16), Some(Id::from_int(-1)));
+        assert_eq!(Id::from_digits(&"f".repeat(41), 16), None);
+        let all = "1461501637330902918203684832716283019655932542975";
+        assert_eq!(Id::from_digits(all, 10), Some(Id::from_int(-1)));
+        assert_eq!(Id::from_digits("1461501637330902918203684832716283019655932542976", 10), None);
+        assert_eq!((Id::from_digits("xyz", 16), Id::from_digits("a", 10)), (None, None));
+        assert_eq!(Id::from_digits("", 10), None);
     }
 }

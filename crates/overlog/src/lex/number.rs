@@ -3,6 +3,7 @@
 use tidemill_diag::Diagnostic;
 use tidemill_diag::text::is_word;
 use tidemill_diag::text::number::{BadNumber, double, nanoseconds, whole};
+use tidemill_relation::Id;
 
 use super::{Lexer, TokenKind};
 
@@ -52,20 +53,12 @@ impl Lexer<'_> {
         }
     }
 
-    fn identifier(&mut self, start: usize, digits: &str, radix: u8) -> TokenKind {
-        let mut bytes = Box::new([0u8; 20]);
-        for digit in digits.chars().filter_map(|digit| digit.to_digit(radix.into())) {
-            let mut carry = digit;
-            for byte in bytes.iter_mut().rev() {
-                let sum = u32::from(*byte) * u32::from(radix) + carry;
-                (*byte, carry) = (sum as u8, sum >> 8);
-            }
-            if carry > 0 {
-                self.too_large(start, "an identifier has at most 160 bits");
-                break;
-            }
-        }
-        TokenKind::Id(bytes)
+    fn identifier(&mut self, start: usize, digits: &str, radix: u32) -> TokenKind {
+        let id = Id::from_digits(digits, radix).unwrap_or_else(|| {
+            self.too_large(start, "an identifier has at most 160 bits");
+            Id::ZERO
+        });
+        TokenKind::Id(Box::new(id.to_be_bytes()))
     }
 
     fn double(&mut self, start: usize, body: &str) -> TokenKind {

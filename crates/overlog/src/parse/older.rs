@@ -25,10 +25,8 @@ pub(super) fn settle(statements: &mut [Statement]) {
     let mut relations: SortedMap<String, Widths> = SortedMap::new();
     each(statements, &mut |functor| {
         let known = relations.entry(functor.name.resolved.clone()).or_default();
-        let widths = match functor.repeats_location {
-            true => &mut known.repeating,
-            false => &mut known.plain,
-        };
+        let repeats = functor.repeats_location;
+        let widths = if repeats { &mut known.repeating } else { &mut known.plain };
         widths.insert(functor.args.len());
     });
     each(statements, &mut |functor| {

@@ -8,7 +8,7 @@
 //! double   = with a point or an exponent                  also infinity, -infinity, nan
 //! text     = "..." with \" \\ \n \r \t \f, \xHH           H: hex digit, \xHH one character
 //! bytes    = b"..." with \" \\ \xHH                       one byte each
-//! id       = 0x, 40 hex digits, I                         fewer digits are accepted
+//! id       = 0x, 40 hex digits, I                         fewer digits, and decimal ones, too
 //! time     = seconds since the epoch with 9 decimals, t   fewer decimals are accepted
 //! interval = seconds with 9 decimals, s                   likewise
 //! list     = "[" [ value { "," value } ] "]"

@@ -301,10 +301,14 @@ impl<'a> TextReader<'a> {
 
 fn hexadecimal(digits: &str, negative: bool) -> Result<Value<'static>, &'static str> {
     if let Some(digits) = digits.strip_suffix('I') {
-        let id = Id::from_hex(digits).ok_or("an ID has 1 to 40 hex digits")?;
-        return Ok(Value::Id(if negative { Id::ZERO.wrapping_sub(id) } else { id }));
+        return identifier(digits, 16, negative);
     }
     integer(digits.strip_suffix(['U', 'u']).unwrap_or(digits), 16, negative)
+}
+
+fn identifier(digits: &str, radix: u32, negative: bool) -> Result<Value<'static>, &'static str> {
+    let id = Id::from_digits(digits, radix).ok_or("an ID is digits of at most 160 bits and `I`")?;
+    Ok(Value::Id(if negative { Id::ZERO.wrapping_sub(id) } else { id }))
 }
 
 const TOO_LARGE: &str = "an integer has 64 bits with its sign";
@@ -327,6 +331,9 @@ fn decimal(token: &str, negative: bool) -> Result<Value<'static>, &'static str> 
     }
     if let Some(seconds) = token.strip_suffix('s') {
         return time(seconds, negative).map(Value::Interval);
+    }
+    if let Some(digits) = token.strip_suffix('I') {
+        return identifier(digits, 10, negative);
     }
     let digits = token.strip_suffix('U').unwrap_or(token);
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -24,6 +24,7 @@ impl Extent {
             since.as_nanos() as u64 >> 10
         })
     }
+
     /// Whether a case is to be measured.
     pub fn has(self, case: &str) -> bool {
         self.case.is_none_or(|only| only == case)

@@ -35,7 +35,7 @@ pub fn own(arguments: &[&str]) -> Result<Command, String> {
     Ok(command)
 }
 
-/// The instructions of doing its work once, for a process that does it as often as it is told.
+/// The instructions of one repetition; `command` makes the process for a number of repetitions.
 ///
 /// # Errors
 /// The process fails.

@@ -146,20 +146,13 @@ fn main() -> ExitCode {
         {
             return ended(flows::measure_in(folder.as_ref()).map(|line| println!("{line}")));
         }
-        if let [bench, rest @ ..] = rest
-            && bench == "kernels"
-        {
-            return ended(packets::measure_kernels(rest));
-        }
-        if let [bench, rest @ ..] = rest
-            && bench == "borders"
-        {
-            return ended(borders::measure_in(rest));
-        }
-        if let [bench, rest @ ..] = rest
-            && bench == "events"
-        {
-            return ended(events::measure_in(rest));
+        if let [bench, rest @ ..] = rest {
+            match bench.as_str() {
+                "kernels" => return ended(packets::measure_kernels(rest)),
+                "borders" => return ended(borders::measure_in(rest)),
+                "events" => return ended(events::measure_in(rest)),
+                _ => {}
+            }
         }
         return ended(activities::measure(rest).map(|line| println!("{line}")));
     }

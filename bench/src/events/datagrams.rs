@@ -64,7 +64,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Receives about so many datagrams, whole bursts, and does nothing else.
+/// Receives datagrams and does nothing else: `count`, rounded down to whole bursts.
 ///
 /// # Errors
 /// Some are missing.

@@ -26,8 +26,8 @@ struct Taken {
 }
 
 impl Datagrams {
-    /// The most that are taken at once: so many share the cost of a system call that little of it
-    /// is left for each.
+    /// The most that are taken by one system call. Its cost for each is little then, and the next
+    /// ones do not wait long.
     pub const MOST: usize = 16;
 
     /// The length of the longest that fits, in bytes: that of any datagram of IP.
@@ -62,7 +62,7 @@ impl Datagrams {
         })
     }
 
-    /// Forgets what has been taken; the rooms for the next ones.
+    /// Forgets what has been taken, and returns the slots for the next ones.
     pub(crate) fn begin(&mut self) -> impl Iterator<Item = &mut [u8]> {
         self.taken.clear();
         if self.bytes.is_empty() {
@@ -72,7 +72,7 @@ impl Datagrams {
         slots.map(|slot| &mut slot[..Datagrams::BYTES_MAX])
     }
 
-    /// Notes that a datagram lies in a slot, which is behind those that were noted before.
+    /// Notes that a datagram lies in a slot, which comes after those noted before.
     pub(crate) fn note(&mut self, slot: usize, length: usize, from: Address) {
         debug_assert!(self.taken.last().is_none_or(|last| last.slot < slot));
         self.taken.push(Taken { slot, length, from });

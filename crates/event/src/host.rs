@@ -197,21 +197,20 @@ pub trait Transport {
     /// # Errors
     /// Those of [`Transport::recv`], if it takes none.
     fn recv_all(&mut self, endpoint: Endpoint, to: &mut Datagrams) -> io::Result<bool> {
-        let mut slot = 0;
-        let mut lengths = [None; Datagrams::MOST];
-        for (room, taken) in to.begin().zip(&mut lengths) {
-            match self.recv(endpoint, room) {
+        let (mut taken, mut count) = ([None; Datagrams::MOST], 0);
+        for (slot, datagram) in to.begin().zip(&mut taken) {
+            match self.recv(endpoint, slot) {
                 Ok(None) => break,
-                Ok(some) => *taken = some,
-                Err(error) if slot == 0 => return Err(error),
+                Ok(some) => *datagram = some,
+                Err(error) if count == 0 => return Err(error),
                 Err(_) => break,
             }
-            slot += 1;
+            count += 1;
         }
-        for (slot, (length, from)) in lengths.into_iter().flatten().enumerate() {
+        for (slot, (length, from)) in taken.into_iter().flatten().enumerate() {
             to.note(slot, length, from);
         }
-        Ok(slot == Datagrams::MOST)
+        Ok(count == Datagrams::MOST)
     }
 
     /// The name of an address: the one it was sent to or bound under, else the literal.

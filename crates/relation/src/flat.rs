@@ -286,10 +286,10 @@ fn write_bytes(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
 /// Copies bytes; without a call if they are as long as most texts.
 ///
 /// # Safety
-/// At `to` there is room for them, elsewhere.
+/// At `to` there is room for them, which does not overlap them.
 #[inline(always)]
 unsafe fn copy(to: *mut u8, bytes: &[u8]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: there is room for all of them at `to`; each range of lengths starts at its `N`.
     unsafe {
         match bytes.len() {
             4..8 => copy_ends::<4>(to, bytes),
@@ -302,11 +302,12 @@ unsafe fn copy(to: *mut u8, bytes: &[u8]) {
 /// Copies the first and the last `N` bytes, which may overlap.
 ///
 /// # Safety
-/// There are at least `N`; at `to` there is room for all, elsewhere.
+/// There are at least `N`; at `to` there is room for all, which does not overlap them.
 #[inline(always)]
 unsafe fn copy_ends<const N: usize>(to: *mut u8, bytes: &[u8]) {
     let (from, last) = (bytes.as_ptr(), bytes.len() - N);
-    // SAFETY: the caller's promise; arrays of bytes may lie anywhere.
+    // SAFETY: both ends are in the bytes, as there are `N` of them, and there is room for both at
+    // `to`; arrays of bytes may lie anywhere.
     unsafe {
         let ends = (from.cast::<[u8; N]>().read(), from.add(last).cast::<[u8; N]>().read());
         to.cast::<[u8; N]>().write(ends.0);
@@ -563,6 +564,19 @@ mod tests {
         tuples.push_seq('c', row.as_seq());
         let (label, columns) = tuples.get(2).unwrap();
         assert_eq!((label, columns.iter().collect::<Vec<_>>()), ('c', values.to_vec()));
+    }
+
+    #[test]
+    fn texts_of_every_length_survive_beside_each_other() {
+        let all: String = (' '..='~').collect();
+        let texts: Vec<&str> = (0..=40).map(|length| &all[length..2 * length]).collect();
+        let mut row = SeqBuilder::new();
+        texts.iter().for_each(|text| row.push(Value::Str(text)));
+        texts.iter().for_each(|text| row.push(Value::Bytes(text.as_bytes())));
+        let columns: Vec<_> = row.as_seq().iter().collect();
+        let strings = texts.iter().map(|text| Value::Str(text));
+        let bytes = texts.iter().map(|text| Value::Bytes(text.as_bytes()));
+        assert_eq!(columns, strings.chain(bytes).collect::<Vec<_>>());
     }
 
     #[test]

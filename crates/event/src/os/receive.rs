@@ -43,9 +43,9 @@ pub(super) fn receive_all(
     let mut parts = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; Datagrams::MOST];
     // SAFETY: a header of zeros is a valid one, without an address and without parts.
     let mut headers: [libc::mmsghdr; Datagrams::MOST] = unsafe { std::mem::zeroed() };
-    let rooms = datagrams.begin().zip(&mut addresses).zip(&mut parts);
-    for (header, ((room, address), part)) in headers.iter_mut().zip(rooms) {
-        *part = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+    let slots = datagrams.begin().zip(&mut addresses).zip(&mut parts);
+    for (header, ((slot, address), part)) in headers.iter_mut().zip(slots) {
+        *part = libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: slot.len() };
         header.msg_hdr.msg_name = address.as_mut_ptr().cast();
         header.msg_hdr.msg_namelen = size_of::<RawAddress>() as libc::socklen_t;
         (header.msg_hdr.msg_iov, header.msg_hdr.msg_iovlen) = (part, 1);
@@ -55,7 +55,7 @@ pub(super) fn receive_all(
     let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
     let taken = loop {
         // SAFETY: there are at least `count` headers. The kernel writes to them, and through each
-        // to an address and a room of the lengths given, which nothing else borrows meanwhile.
+        // to an address and a slot of the lengths given, which nothing else borrows meanwhile.
         let taken = unsafe {
             libc::recvmmsg(fd.as_raw_fd(), headers.as_mut_ptr(), count, flags, ptr::null_mut())
         };

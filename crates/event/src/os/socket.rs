@@ -73,8 +73,8 @@ impl Twin {
         Ok(found)
     }
 
-    /// Calls `socket` on each, to take at most so many, until one has taken something; returns how
-    /// many that was.
+    /// Calls `socket` on each, to take at most `most`, until one has taken something; returns the
+    /// number taken.
     pub(super) fn take(
         &mut self,
         fd: &OwnedFd,

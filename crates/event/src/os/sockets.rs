@@ -13,7 +13,7 @@ use rustix::net::{
 };
 
 use crate::datagrams::Datagrams;
-use crate::host::Transport;
+use crate::host::{HostStats, Transport};
 use crate::source::{Address, Endpoint, Interest, no_such_endpoint};
 
 use super::poller::Held;
@@ -299,11 +299,9 @@ impl Transport for Os {
                 stats.syscalls += 1;
                 // TRUNC: the length is the datagram's, not the part of it that fitted.
                 match recvfrom(fd, &mut *buf, RecvFlags::DONTWAIT | RecvFlags::TRUNC) {
-                    Ok((_, length, _)) if length > buf.len() => stats.dropped_truncated += 1,
+                    Ok((_, length, _)) if !fits(stats, length, buf.len()) => {}
                     Ok((_, length, from)) => {
                         let from = from.ok_or(Errno::DESTADDRREQ)?;
-                        stats.received += 1;
-                        stats.received_bytes += length as u64;
                         let from = canonical(SocketAddr::try_from(from)?);
                         return Ok(Some((length, Address::Inet(from))));
                     }
@@ -323,13 +321,9 @@ impl Transport for Os {
         let count = twin.take(fd, Datagrams::MOST, |fd, most| {
             stats.syscalls += 1;
             receive_all(fd, to, most, |to, slot, Received { length, from }| {
-                if length > Datagrams::BYTES_MAX {
-                    stats.dropped_truncated += 1;
-                    return;
+                if fits(stats, length, Datagrams::BYTES_MAX) {
+                    to.note(slot, length, Address::Inet(canonical(from)));
                 }
-                stats.received += 1;
-                stats.received_bytes += length as u64;
-                to.note(slot, length, Address::Inet(canonical(from)));
             })
         })?;
         // One call takes what one of the two sockets has.
@@ -398,6 +392,17 @@ fn mapped(address: SocketAddr) -> SocketAddr {
         IpAddr::V4(ip) => SocketAddr::new(ip.to_ipv6_mapped().into(), address.port()),
         IpAddr::V6(_) => address,
     }
+}
+
+/// Counts a datagram as received; one whose end did not fit as dropped, which is false.
+fn fits(stats: &mut HostStats, length: usize, room: usize) -> bool {
+    if length > room {
+        stats.dropped_truncated += 1;
+        return false;
+    }
+    stats.received += 1;
+    stats.received_bytes += length as u64;
+    true
 }
 
 /// The canonical form of an address: IPv4 seen through an IPv6 socket is IPv4.

@@ -1,4 +1,4 @@
-//! What the older location form `p@X(...)` says of columns, where a use alone does not decide it.
+//! The columns of the older location form `p@X(...)`, where one use alone does not decide them.
 //!
 //! The programs of 2005 repeat the location among the columns, `lookup@N(N, K, R)`; those of 2006
 //! do not, `lookup@N(K, R)`. In `lookup@N(K, N)` the location may be repeated, or a node asks for
@@ -32,10 +32,10 @@ pub(super) fn settle(statements: &mut [Statement]) {
     each(statements, &mut |functor| {
         let name = functor.name.resolved.as_str();
         let Some(Widths { plain, repeating }) = relations.get(name) else { return };
-        // One that fits as it is shows that the program repeats locations.
-        let is_other = name == TIMER || repeating.iter().any(|width| plain.contains(width));
+        // A use that fits as it is shows that the program repeats locations.
+        let fits = name == TIMER || repeating.iter().any(|width| plain.contains(width));
         if functor.repeats_location
-            && !is_other
+            && !fits
             && plain.contains(&(functor.args.len() + 1))
             && let Some(Arg::Expr(location)) = functor.location_arg().cloned()
         {

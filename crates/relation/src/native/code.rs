@@ -218,7 +218,7 @@ impl<'a> FrameValues<'a> {
         FrameValues { few: [const { MaybeUninit::uninit() }; SLOTS], many: None }
     }
 
-    /// At least so many.
+    /// At least `count` slots.
     #[inline(always)]
     fn slots(&mut self, count: usize) -> &mut [MaybeUninit<Value<'a>>] {
         if count <= SLOTS { &mut self.few } else { self.many_slots(count) }

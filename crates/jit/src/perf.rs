@@ -4,9 +4,10 @@
 //! Lines are only ever added; where memory is used again, `perf` takes the later line.
 
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Mode, OFlags, open};
@@ -15,6 +16,9 @@ use crate::code::Code;
 
 /// Every module is named, whatever its options are.
 static NAMES_ALL: AtomicBool = AtomicBool::new(false);
+
+/// Done before the first line is written.
+static STARTED: Once = Once::new();
 
 /// Names the functions of every module that is finished from now on, as if all had
 /// [`Options::perf_map`](crate::Options::perf_map): there is one map file to a process, so a
@@ -40,6 +44,9 @@ pub(crate) fn write(code: &Code) -> io::Result<()> {
         // Writing to a string cannot fail.
         let _ = writeln!(lines, "{:x} {:x} {module}::{name}", place.address, place.bytes);
     }
+    // A map that is there already was left by an earlier process of the same number. What cannot be
+    // removed cannot be opened either.
+    STARTED.call_once(|| drop(fs::remove_file(perf_map_path())));
     // Others may write to that folder: a link they left is not followed. One write, appended as a
     // whole, does not mix with those of other threads.
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;

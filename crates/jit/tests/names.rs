@@ -99,10 +99,11 @@ fn a_report_adds_up() {
 #[test]
 fn perf_finds_the_functions() {
     let named = |name: &str| Options { perf_map: true, ..Options::named(name) };
-    let (first, inner, outer) = example(named("first"));
-    let (second, ..) = example(named("second\n"));
     let path = tidemill_jit::perf_map_path();
     assert_eq!(path.to_str().unwrap(), format!("/tmp/perf-{}.map", std::process::id()));
+    std::fs::write(&path, "1000 10 of_an_earlier_process\n").unwrap();
+    let (first, inner, outer) = example(named("first"));
+    let (second, ..) = example(named("second\n"));
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(text.lines().count(), 4, "{text}");

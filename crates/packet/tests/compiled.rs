@@ -233,18 +233,6 @@ fn a_thousand_apps_compile_in_no_time() {
 }
 
 #[test]
-fn profiles_find_the_names_of_the_code() {
-    tidemill_jit::name_all_for_perf();
-    let mut engine = Engine::new(Options::default());
-    let graph = graph_of("src :: Feed { packets: 1 } end :: Collect src -> end");
-    engine.configure(graph).unwrap();
-    let path = tidemill_jit::perf_map_path();
-    let map = std::fs::read_to_string(&path).unwrap();
-    assert!(map.contains(" packets::breathe\n"), "{map}");
-    std::fs::remove_file(path).unwrap();
-}
-
-#[test]
 fn kernels_are_read_and_refused() {
     for text in ["kernel K\n b0:\n v0 = load8 [0]\n take\n", "nonsense"] {
         let wrong = match kernel::parse(text, &|_| None) {

@@ -30,7 +30,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     for apps in APPS {
         let breaths = breaths(extent, apps);
         let mut contenders = ours(chain, apps, breaths);
-        contenders.extend(peers.c("breath", apps, breaths));
+        contenders.extend(peers.c("breath", apps, (breaths, breaths)));
         // A trace compiler may fall off its cliff, and would take hours.
         let divisor = if apps > 20 { 200 } else { 20 };
         contenders.extend(peers.luajit(apps, (breaths / divisor).max(100), u64::MAX >> 12));
@@ -50,7 +50,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         for apps in POLLED {
             let breaths = breaths(extent, apps) / 4;
             let mut contenders = ours(graph, apps, breaths);
-            contenders.extend(peers.c("polled", apps, breaths));
+            contenders.extend(peers.c("polled", apps, (breaths, breaths)));
             // A few breaths are enough for contenders that fall off the cliff.
             let divisor = if apps > 20 { 20 } else { 1 };
             contenders.extend(peers.luajit(apps, (breaths / divisor).max(100), u64::MAX >> 12));

@@ -3,7 +3,8 @@
 //! | part | measures |
 //! |---|---|
 //! | `breath` | idle breaths against the number of apps |
-//! | `carry` | packets through graphs: `basic1`, `chain` |
+//! | `basic1` | packets through a source, a Tee and two sinks |
+//! | `chain` | packets through apps in a row, each of which changes another byte |
 //! | `idle_then_load` | whether it matters that a graph was idle first |
 //! | `workloads` | whether it matters that traffic changes all the time |
 //! | `kernels` | kernels of a `.flow` file beside C, XDP and a component |
@@ -16,8 +17,9 @@
 //! packets.
 
 mod apps;
+mod basic1;
 mod breath;
-mod carry;
+mod chain;
 mod idle_then_load;
 mod kernels;
 mod peers;
@@ -25,16 +27,19 @@ mod tables;
 mod workloads;
 
 pub use apps::{BURST, Rounds};
+pub use basic1::run as basic1;
 pub use breath::run as breath;
-pub use carry::{basic1, chain};
+pub use chain::run as chain;
 pub use idle_then_load::run as idle_then_load;
 pub use kernels::measure as measure_kernels;
 pub use kernels::run as kernels;
 pub use tables::run as tables;
 pub use workloads::run as workloads;
 
+use tidemill_diag::Sources;
 use tidemill_packet::app::Declaration;
 use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};
+use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
 
 use crate::clock::cpu_seconds;
@@ -76,6 +81,22 @@ impl Own {
         engine.configure(graph).map_err(|refused| refused.to_string())?;
         Ok(engine)
     }
+}
+
+/// The graph of a text, with apps of the catalogue and these.
+fn loaded(
+    name: &str,
+    text: &str,
+    apps: &[&'static Declaration],
+    defines: Vec<String>,
+) -> Result<Graph, String> {
+    let mut catalogue = tidemill::packets::catalogue();
+    apps.iter().for_each(|app| catalogue.add(app));
+    let mut sources = Sources::new();
+    let options = flow::Options { defines, ..flow::Options::default() };
+    let loaded = flow::load_text(name, text, &options, &catalogue, &mut sources);
+    let found = loaded.diagnostics.iter().map(|one| sources.render(one));
+    loaded.graph.ok_or_else(|| found.collect())
 }
 
 /// A chain of apps, each linked to the next.

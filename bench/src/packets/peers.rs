@@ -1,6 +1,6 @@
 //! Peers that are programs: hand-written C, and the idle model on LuaJIT.
 //!
-//! A program prints CPU seconds and a count. C is compiled into the target folder when it is
+//! A program prints CPU seconds and a result. C is compiled into the target folder when it is
 //! measured; LuaJIT is `luajit` on the path, as distributions have it.
 
 use std::process::Command;
@@ -24,16 +24,22 @@ impl Peers {
         Peers { c, luajit: built(extent, report, "luajit", luajit).is_some() }
     }
 
-    /// The two variants in C of this benchmark; a run gives packets or breaths per CPU second.
-    pub fn c(&self, bench: &'static str, apps: u64, count: u64) -> Vec<Contender<'_>> {
+    /// The two variants in C of this benchmark, whose result is known; a run gives packets or
+    /// breaths per CPU second.
+    pub fn c(
+        &self,
+        bench: &'static str,
+        apps: u64,
+        (count, result): (u64, u64),
+    ) -> Vec<Contender<'_>> {
         let Some(program) = &self.c else { return Vec::new() };
         let contender = |(who, way): (&str, &'static str)| Contender {
             who: who.to_owned(),
             run: Box::new(move || {
                 let mut command = Command::new(program.path());
                 command.args([way, bench]).args([apps, count].map(|number| number.to_string()));
-                let (seconds, result) = figures(&mut command, "c")?;
-                expect(result, count)?;
+                let (seconds, printed) = figures(&mut command, "c")?;
+                expect(printed, result)?;
                 Ok(count as f64 / seconds)
             }),
         };

@@ -1,15 +1,12 @@
 //! Graphs with a kernel between a source and a sink.
 
-use tidemill_diag::Sources;
 use tidemill_packet::app::Declared;
 use tidemill_packet::engine::Engine;
-use tidemill_packet::flow;
-use tidemill_packet::graph::Graph;
 use tidemill_packet::kernel::table::{Change, Row};
 
 use super::apps::{Read, Replay};
 use super::peers::Came;
-use crate::packets::{Own, in_order, run_to_end};
+use crate::packets::{Own, in_order, loaded, run_to_end};
 use crate::tool;
 
 const KERNELS: &str = include_str!("../../../flow/kernels.flow");
@@ -85,23 +82,13 @@ fn engine(way: Way<'_>, (packets, passes): (u32, u64), all: bool) -> Result<Engi
         end :: Read {{ all: {all} }}
         in -> {between}end"
     );
-    let mut engine = Own::Compiled.engine(graph(&text)?)?;
+    let apps = [Replay::declaration(), Read::declaration()];
+    let mut engine = Own::Compiled.engine(loaded("kernels.flow", &text, &apps, Vec::new())?)?;
     if matches!(way, Way::Kernel("Routes")) {
         let written = engine.write_table("way", "routes", &routes());
         written.map_err(|error| error.to_string())?;
     }
     Ok(engine)
-}
-
-fn graph(text: &str) -> Result<Graph, String> {
-    let mut catalogue = tidemill::packets::catalogue();
-    catalogue.add(Replay::declaration());
-    catalogue.add(Read::declaration());
-    let mut sources = Sources::new();
-    let options = flow::Options::default();
-    let loaded = flow::load_text("kernels.flow", text, &options, &catalogue, &mut sources);
-    let found = loaded.diagnostics.iter().map(|one| sources.render(one));
-    loaded.graph.ok_or_else(|| found.collect())
 }
 
 /// The routes of `fill_routes` of the program in C.

@@ -2,16 +2,13 @@
 
 use std::path::Path;
 
-use tidemill_diag::Sources;
 use tidemill_packet::app::Declared;
 use tidemill_packet::engine::Engine;
-use tidemill_packet::flow;
-use tidemill_packet::graph::Graph;
 
 use super::apps::{Ask, Learn};
 use super::plan::{KeyKind, Plan};
 use super::requests::Found;
-use crate::packets::{Own, in_order, run_to_end};
+use crate::packets::{Own, in_order, loaded, run_to_end};
 
 const TABLES: &str = include_str!("../../../flow/tables.flow");
 
@@ -47,7 +44,9 @@ pub fn timed(
         file.display().to_string(),
         passes + 1,
     );
-    let mut engine = Own::Compiled.engine(graph(&text, plan.capacity())?)?;
+    let apps = [Ask::declaration(), Learn::declaration()];
+    let defines = vec![format!("SIZE={}", plan.capacity())];
+    let mut engine = Own::Compiled.engine(loaded("tables.flow", &text, &apps, defines)?)?;
     let before = plan.entries + plan.packets;
     while engine.pool_stats().freed < before {
         engine.breathe();
@@ -64,16 +63,4 @@ fn found(engine: &Engine) -> Result<Found, String> {
     let counts = engine.app_stats("end").ok_or("no sink")?;
     let count = |wanted: &str| counts.iter().find(|(name, _)| name == wanted).map(|(_, it)| *it);
     Ok(Found { hits: count("hits").ok_or("no count")?, sum: count("sum").ok_or("no sum")? })
-}
-
-fn graph(text: &str, capacity: u64) -> Result<Graph, String> {
-    let mut catalogue = tidemill::packets::catalogue();
-    catalogue.add(Ask::declaration());
-    catalogue.add(Learn::declaration());
-    let mut sources = Sources::new();
-    let defines = vec![format!("SIZE={capacity}")];
-    let options = flow::Options { defines, ..flow::Options::default() };
-    let loaded = flow::load_text("tables.flow", text, &options, &catalogue, &mut sources);
-    let found = loaded.diagnostics.iter().map(|one| sources.render(one));
-    loaded.graph.ok_or_else(|| found.collect())
 }

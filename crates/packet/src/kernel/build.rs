@@ -8,7 +8,7 @@ use tidemill_stdx::id::{Id, IdVec};
 use super::table::spec::TableSpec;
 use super::{
     Address, Block, BlockId, End, Event, Expr, Handler, Kernel, Key, Operator, Step, Supply, Test,
-    Value, Width, Word, WordKind,
+    Value, Width, Word, WordKind, unused,
 };
 
 /// Writes a kernel. Blocks are made with [`Builder::block`] and filled one after the other: steps
@@ -371,7 +371,7 @@ impl Builder {
         self.end(End::Take);
     }
 
-    /// The kernel.
+    /// The kernel, without the values that nothing uses.
     ///
     /// # Errors
     /// All its errors.
@@ -382,6 +382,12 @@ impl Builder {
             (self.kernel.blocks, self.kernel.values) = (blocks, values);
         }
         self.kernel.verify()?;
+        let Kernel { blocks, values, handlers, .. } = &mut self.kernel;
+        *values = unused::remove(blocks, *values);
+        for Handler { blocks, values, .. } in handlers {
+            *values = unused::remove(blocks, *values);
+        }
+        debug_assert!(self.kernel.verify().is_ok(), "what is used stays");
         Ok(Arc::new(self.kernel))
     }
 }

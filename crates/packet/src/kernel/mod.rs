@@ -71,6 +71,7 @@ mod read;
 mod running;
 pub mod table;
 mod test;
+mod unused;
 mod verify;
 
 use std::sync::Arc;

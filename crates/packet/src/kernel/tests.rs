@@ -41,6 +41,45 @@ kernel VlanTag
     emit 0
 ";
 
+#[test]
+fn values_without_a_use_are_left_out() {
+    let mut kernel = Builder::new("Some");
+    let flows = "kernel F\n table 0 flows exact kernel 4 evict 5 key a:16 values n:8\n b0:\n take";
+    let flows = read(flows).unwrap().tables.remove(0);
+    let (count, table) = (kernel.counter("count"), kernel.table(flows));
+    let (six, seven) = (kernel.constant(6), kernel.constant(7));
+    let _ = kernel.binary(Operator::Add, six, seven);
+    let unused = kernel.word(count);
+    let _ = kernel.binary(Operator::Mul, unused, unused);
+    kernel.draft(table, 0, seven);
+    let _ = kernel.value(Expr::Insert(table));
+    let (b1, b2) = (kernel.block(), kernel.block());
+    let entry = kernel.find(table, &[seven]);
+    kernel.branch(entry, b1, b2);
+    kernel.at(b1);
+    let _ = kernel.constant(8);
+    let old = kernel.value(Expr::Get(table, entry, 0));
+    kernel.set_word(count, old);
+    kernel.take();
+    kernel.at(b2);
+    kernel.take();
+    let text = kernel.finish().unwrap().to_string();
+    let steps = "  b0:
+    v0 = const 7
+    draft 0 0 v0
+    v1 = insert 0
+    v2 = find 0 v0
+    if v2 b1 b2
+  b1:
+    v3 = get 0 v2 0
+    set_word 0 v3
+    take
+  b2:
+    take
+";
+    assert!(text.ends_with(steps), "{text}");
+}
+
 fn assert_refused(read: Result<Kernel, String>, text: &str, what: &str) {
     let error = read.unwrap_err();
     assert!(error.contains(what), "{text}: {error}");

@@ -2,6 +2,7 @@
 
 mod cases;
 mod common;
+mod compile;
 mod devices;
 mod flow_export;
 mod hostile;

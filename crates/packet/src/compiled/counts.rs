@@ -3,7 +3,7 @@
 //!
 //! Where a kernel lets every packet through, the link after it has carried as many as the one
 //! before; the same holds for bytes, if it keeps lengths. Packets of one length need no count of
-//! bytes. What is left has a variable, which grows as the packet passes:
+//! bytes. What is left has a counter, which grows as the packet passes:
 //!
 //! ```text
 //! run                        the link into it has       packets        bytes
@@ -14,24 +14,24 @@
 //!  |  |  |  | Tag            all, other lengths         as Filter's    of its own
 //! ```
 
-use tidemill_jit::build::Variable;
+use super::counter::Counter;
 
 /// The number of packets over a link, or of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Count {
-    /// The value of a variable that is counted elsewhere.
-    As(Variable),
+    /// The value of a counter that is counted elsewhere.
+    As(Counter),
     /// This many bytes for each of the packets.
-    Each(Variable, u64),
+    Each(Counter, u64),
     /// It is counted where the packet passes.
-    Own(Variable),
+    Own(Counter),
 }
 
 impl Count {
     /// The number of packets from which it follows, or itself.
-    pub fn variable(self) -> Variable {
+    pub fn counter(self) -> Counter {
         match self {
-            Count::As(variable) | Count::Each(variable, _) | Count::Own(variable) => variable,
+            Count::As(counter) | Count::Each(counter, _) | Count::Own(counter) => counter,
         }
     }
 }
@@ -39,9 +39,9 @@ impl Count {
 /// Where the packets of a kernel and their bytes are counted.
 #[derive(Clone, Copy)]
 pub(super) struct Counted {
-    pub packets: Variable,
+    pub packets: Counter,
     /// `None` if they are not counted: they follow from the packets, or nothing needs them yet.
-    pub bytes: Option<Variable>,
+    pub bytes: Option<Counter>,
 }
 
 /// What a kernel does to the packets that leave it by a link.
@@ -64,17 +64,17 @@ pub(super) struct Between {
 }
 
 impl Between {
-    /// The counts of a link, if those of the kernel before it are these; `own` makes variables.
+    /// The counts of a link, if those of the kernel before it are these; `own` makes counters.
     pub fn after(
         link: usize,
         before: Counted,
         passage: Passage,
-        mut own: impl FnMut() -> Variable,
+        mut own: impl FnMut() -> Counter,
     ) -> Between {
         let Passage { is_whole, keeps_length, length } = passage;
         let packets = if is_whole { Count::As(before.packets) } else { Count::Own(own()) };
         let bytes = match (length, before.bytes.filter(|_| is_whole && keeps_length)) {
-            (Some(each), _) => Count::Each(packets.variable(), each),
+            (Some(each), _) => Count::Each(packets.counter(), each),
             (None, Some(same)) => Count::As(same),
             (None, None) => Count::Own(own()),
         };
@@ -85,14 +85,16 @@ impl Between {
     pub fn counted(self) -> Counted {
         let bytes = match self.bytes {
             Count::Each(..) => None,
-            bytes => Some(bytes.variable()),
+            bytes => Some(bytes.counter()),
         };
-        Counted { packets: self.packets.variable(), bytes }
+        Counted { packets: self.packets.counter(), bytes }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tidemill_jit::build::Variable;
+
     use super::*;
 
     const TAKEN: u32 = 0;
@@ -115,8 +117,8 @@ mod tests {
         })
     }
 
-    fn of(variable: u32) -> Variable {
-        Variable::from_bits(variable)
+    fn of(variable: u32) -> Counter {
+        Counter::Register(Variable::from_bits(variable))
     }
 
     #[test]

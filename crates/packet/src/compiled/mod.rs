@@ -31,6 +31,7 @@
 //! | `writer` | the state in which a run is written |
 //! | `feed` | the sources and ends of its packets: links, the pool |
 //! | `rings` | the rings after a run |
+//! | `counter` | what is kept while the loop of a run runs: in registers, or on the stack |
 //! | `counts` | how the packets and bytes over a link between kernels are counted |
 //! | `totals` | what a run counts: planned before it, written after it |
 //! | `ahead` | look-ups of packets that wait, before the first is taken |
@@ -53,6 +54,7 @@ mod breath;
 mod bytes;
 mod calls;
 mod chain;
+mod counter;
 mod counts;
 mod feed;
 mod imports;

@@ -1,20 +1,25 @@
 //! The rings after a run: opened before its loop, filled in it, closed after it.
 
-use tidemill_jit::build::{Block, InstBuilder, IntCC, types};
+use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
 
 use super::writer::{Out, Writer, slot_of};
 use crate::link::{QUEUED_MAX, offsets as ring};
 
 impl Writer<'_, '_, '_> {
     pub fn open(&mut self, link: usize, of: usize) {
+        let keeps_limits = self.has_registers();
+        let limits = self.limits(link);
+        let (write, bytes) = (self.counter(limits.0), self.zero_counter());
+        let limits = keeps_limits.then_some(limits);
+        self.outs.push(Out { link, at: of, write, bytes, limits, block: None, is_used: false });
+    }
+
+    /// Where to write in the ring of a link, and where it is full, as the function begins.
+    fn limits(&mut self, link: usize) -> (Value, Value) {
         let at = self.blueprint.links[link].ring;
-        let [write, bytes] = [(); 2].map(|()| self.zero());
         let begin = self.body.load_word(at, ring::WRITE);
         let read = self.body.load_word(at, ring::READ);
-        let full = self.body.ins().iadd_imm_u(read, QUEUED_MAX as i64);
-        self.body.def_var(write, begin);
-        let out = Out { link, at: of, write, bytes, begin, full, block: None, is_used: false };
-        self.outs.push(out);
+        (begin, self.body.ins().iadd_imm_u(read, QUEUED_MAX as i64))
     }
 
     /// The ring of a link after the run, to which code that is about to be written sends.
@@ -33,10 +38,11 @@ impl Writer<'_, '_, '_> {
 
     /// Puts the packet into a ring, or drops and counts it; continues at `after`.
     pub fn send(&mut self, out: usize, after: Block) {
-        let Out { link, write, bytes, full, .. } = self.outs[out];
+        let Out { link, write, bytes, limits, .. } = self.outs[out];
         let at = self.blueprint.links[link].ring;
         let (room, none) = (self.body.create_block(), self.body.cold_block());
-        let index = self.body.use_var(write);
+        let (_, full) = limits.unwrap_or_else(|| self.limits(link));
+        let index = self.read(write);
         let is_full = self.body.ins().icmp(IntCC::Equal, index, full);
         self.body.ins().brif(is_full, none, &[], room, &[]);
         self.body.switch_to_block(none);
@@ -50,21 +56,22 @@ impl Writer<'_, '_, '_> {
         let packet = self.body.use_var(self.buffer);
         self.body.store_aligned(packet, slot, ring::SLOTS as i32);
         let one = self.body.ins().iconst(types::I64, 1);
-        self.add(write, one);
+        self.count(write, one);
         let length = self.body.use_var(self.length);
-        self.add(bytes, length);
+        self.count(bytes, length);
         self.body.ins().jump(after, &[]);
     }
 
     pub fn close(&mut self, out: usize) {
-        let Out { link, write, bytes, begin, full, is_used, .. } = self.outs[out];
+        let Out { link, write, bytes, limits, is_used, .. } = self.outs[out];
         if !is_used {
             return;
         }
         let part = &self.blueprint.links[link];
-        let now = self.body.use_var(write);
+        let (begin, full) = limits.unwrap_or_else(|| self.limits(link));
+        let now = self.read(write);
         self.body.store_word(now, part.ring, ring::WRITE);
-        let bytes = self.body.use_var(bytes);
+        let bytes = self.read(bytes);
         self.body.add_to_word(part.ring, ring::TX_BYTES, bytes);
         // It was empty, as `full` is `QUEUED_MAX` beyond what was read, and is no longer.
         let empty = self.body.ins().iadd_imm_u(begin, QUEUED_MAX as i64);

@@ -52,6 +52,7 @@ use tidemill_jit::build::{Block, CallConv, InstBuilder, IntCC, Value, signature,
 use tidemill_jit::{Error, FuncId, Module};
 
 use super::blueprint::Blueprint;
+use super::counter::Counter;
 use super::counts::{Between, Count, Counted};
 use super::imports::Imports;
 use super::writer::{Feed, Run, Site, Writer};
@@ -122,7 +123,7 @@ impl Writer<'_, '_, '_> {
             let before = self.run.before[at];
             let (mut length, mut bytes_min) = (kernel.supply.map(|supply| supply.bytes.into()), 0);
             if at == 0 {
-                counted.push(Counted { packets: self.taken, bytes: None });
+                counted.push(Counted { packets: Counter::Register(self.taken), bytes: None });
             } else {
                 debug_assert!(before < at, "a kernel comes after its predecessor");
                 let link = self.link_into(at);
@@ -227,13 +228,13 @@ impl Writer<'_, '_, '_> {
         let link = self.link_into(next);
         let between = self.between.iter().find(|between| between.link == link);
         let Between { packets, bytes, .. } = *between.expect("it is planned");
-        if let Count::Own(variable) = packets {
+        if let Count::Own(counter) = packets {
             let one = self.body.ins().iconst(types::I64, 1);
-            self.add(variable, one);
+            self.count(counter, one);
         }
-        if let Count::Own(variable) = bytes {
+        if let Count::Own(counter) = bytes {
             let length = self.body.use_var(self.length);
-            self.add(variable, length);
+            self.count(counter, length);
         }
         debug_assert!(self.writing < next, "a kernel is entered before its code is written");
         self.sites[next].after = after;
@@ -265,13 +266,13 @@ impl Writer<'_, '_, '_> {
     fn note_oldest(&mut self, at: usize) {
         let Some(oldest) = self.sites[at].oldest else { return };
         let (note, on) = (self.body.cold_block(), self.body.create_block());
-        let known = self.body.use_var(oldest);
+        let known = self.read(oldest);
         let first = self.body.ins().icmp_imm_s(IntCC::Equal, known, -1);
         self.body.ins().brif(first, note, &[], on, &[]);
         self.body.switch_to_block(note);
         let packet = self.body.use_var(self.buffer);
         let born = self.body.load_aligned(types::I64, packet, buffer::BORN as i32);
-        self.body.def_var(oldest, born);
+        self.set(oldest, born);
         self.body.ins().jump(on, &[]);
         self.body.switch_to_block(on);
     }

@@ -2,6 +2,7 @@
 
 use tidemill_jit::build::{InstBuilder, IntCC, Value, Variable, types};
 
+use super::counter::Counter;
 use super::counts::{Between, Count, Counted, Passage};
 use super::linear::{Each, Linear, linear};
 use super::writer::{Feed, Writer, variable};
@@ -20,7 +21,7 @@ impl Writer<'_, '_, '_> {
             keeps_length: flow.keeps_length,
             length: self.length_after(before),
         };
-        Between::after(link, counted, passage, || self.zero())
+        Between::after(link, counted, passage, || self.zero_counter())
     }
 
     /// How long all packets are that leave a kernel.
@@ -76,13 +77,13 @@ impl Writer<'_, '_, '_> {
         registers
     }
 
-    pub fn oldest_of(&mut self, at: usize) -> Option<Variable> {
+    pub fn oldest_of(&mut self, at: usize) -> Option<Counter> {
         let part = &self.blueprint.apps[self.app(at)];
         if at == 0 || !part.is_sink || self.run.feed == Feed::Pool {
             return None;
         }
         let oldest = self.body.load_word(part.oldest, 0);
-        Some(variable(self.body, oldest))
+        Some(self.counter(oldest))
     }
 
     // ---- written
@@ -111,7 +112,7 @@ impl Writer<'_, '_, '_> {
                 self.body.store_word(value, words, word * 8);
             }
             if let Some(oldest) = self.sites[at].oldest {
-                let value = self.body.use_var(oldest);
+                let value = self.read(oldest);
                 self.body.store_word(value, self.blueprint.apps[self.app(at)].oldest, 0);
             }
         }
@@ -132,10 +133,10 @@ impl Writer<'_, '_, '_> {
         let link = self.link_into(at);
         let between = self.between.iter().find(|between| between.link == link);
         let Between { packets, bytes, .. } = *between.expect("it is planned");
-        let packets = self.body.use_var(packets.variable());
+        let packets = self.read(packets.counter());
         let bytes = match bytes {
             Count::Each(_, each) => self.body.ins().imul_imm_u(packets, each as i64),
-            Count::As(variable) | Count::Own(variable) => self.body.use_var(variable),
+            Count::As(counter) | Count::Own(counter) => self.read(counter),
         };
         (packets, Some(bytes))
     }

@@ -8,6 +8,7 @@ use tidemill_jit::build::{Block, InstBuilder, Value, Variable, types};
 use tidemill_stdx::hash::Map;
 
 use super::blueprint::Blueprint;
+use super::counter::Counter;
 use super::counts::Between;
 use super::imports::Imports;
 use super::known::{Known, Raw};
@@ -42,11 +43,11 @@ pub(super) struct Out {
     pub link: usize,
     /// The kernel whose output it is, in the run.
     pub at: usize,
-    pub write: Variable,
-    pub bytes: Variable,
-    /// Both as the function begins: where to write, and where the ring is full.
-    pub begin: Value,
-    pub full: Value,
+    pub write: Counter,
+    pub bytes: Counter,
+    /// As the function begins: where to write, and where the ring is full. Nothing: it is loaded
+    /// when it is needed.
+    pub limits: Option<(Value, Value)>,
     /// Sends the packet; used as soon as it is made.
     pub block: Option<Block>,
     pub is_used: bool,
@@ -64,7 +65,7 @@ pub(super) struct Site {
     /// Words that follow from the number of packets.
     pub linear: Vec<Linear>,
     /// When the oldest packet arrived, if it is a sink whose packets are of different age.
-    pub oldest: Option<Variable>,
+    pub oldest: Option<Counter>,
     /// Copies that it makes of each packet; `None`: they are counted where they are made.
     pub copies: Option<u64>,
     pub flow: FlowFacts,
@@ -93,6 +94,8 @@ pub(super) struct Writer<'w, 'm, 'p> {
     pub writing: usize,
     pub between: Vec<Between>,
     pub outs: Vec<Out>,
+    /// Counters that are in registers.
+    pub registers: usize,
     /// Packets of the first kernel.
     pub taken: Variable,
     /// The freelist, and what is counted of the pool.
@@ -132,6 +135,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             writing: 0,
             between: Vec::new(),
             outs: Vec::new(),
+            registers: 0,
             taken,
             first_free,
             allocated,

@@ -22,9 +22,15 @@ fn program(count: usize, shape: Shape) -> Graph {
     for i in 0..count {
         let (ttl, class) = (i % 200, i % 60);
         text += &format!(
-            "app K{i} {{ ports {{ input in; output out; }} counter n; on packet(in) {{ when ipv4 {{ \
-             if ipv4.ttl > {ttl} {{ count n; ipv4.dscp = {class}; }} }} send out; }} }}\n\
-             k{i} :: K{i}\n"
+            "app K{i} {{
+                ports {{ input in; output out; }}
+                counter n;
+                on packet(in) {{
+                    when ipv4 {{ if ipv4.ttl > {ttl} {{ count n; ipv4.dscp = {class}; }} }}
+                    send out;
+                }}
+            }}
+            k{i} :: K{i}\n"
         );
     }
     match shape {

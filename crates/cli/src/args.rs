@@ -47,7 +47,8 @@ pub use values::Define;
         tidemill test ring.olg --nodes 3..7 --seeds 1..1000\n  \
         tidemill explore commit.olg --nodes 3\n  \
         tidemill query localhost:10000 successor\n\n\
-        Exit status: 0 fine; 1 the program or its input failed; 2 usage."
+        Exit status: 0 fine; 1 the program or its input failed; 2 usage; 130 and 143 a\n\
+        simulation, test or search that SIGINT or SIGTERM has ended."
 )]
 pub struct Cli {
     /// What all verbs take.

@@ -239,6 +239,8 @@ fn with_json_each_line_is_an_object() {
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(found[0].starts_with("{\"t\":"), "{found:?}");
     assert_eq!(found[1..], ["{\"line\":\"a \\\\1\"}", "{\"line\":\"b\"}"]);
+    let alone = tidemill().args(["run", &com, "--json"]).output().expect("it starts");
+    assert_eq!(stdout(&alone), "{\"line\":\"a \\\\1\"}\n{\"line\":\"b\"}\n");
     let found = lines(&["sim", "--nodes", "2"]);
     for node in ["n0:1", "n1:1"] {
         for line in ["a \\\\1", "b"] {

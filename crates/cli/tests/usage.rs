@@ -95,7 +95,7 @@ fn options_without_effect_are_mistakes_in_programs_of_all_kinds() {
     let graph = "src :: Generator { frames: [\"hex 61\"] }\nend :: Sink\nsrc -> end.input\n";
     let graph = folder.file("a.flow", graph);
     let schema = folder.file("a.proto", "syntax = \"proto3\"; message M { int32 x = 1; }");
-    let rules_only = ["--listen a:1", "--fact f(1)", "--inject e(1)", "--json"];
+    let rules_only = ["--listen a:1", "--fact f(1)", "--inject e(1)"];
     let components_only = ["--memory 1G", "--stack 1M", "--root .", "--png a.png"];
     let mut cases = Vec::new();
     for option in rules_only.iter().chain(&["--turn-limit 9", "--fabric tcp"]) {

@@ -140,6 +140,11 @@ impl<'c, 'a> Builder<'c, 'a> {
         self.blocks.push(None)
     }
 
+    /// The block that is being written.
+    pub(super) fn current(&self) -> BlockId {
+        self.current
+    }
+
     /// The number of blocks, those to be begun later too.
     pub(super) fn block_count(&self) -> usize {
         self.blocks.len()

@@ -8,13 +8,14 @@
 //! ```
 //! The variable counts up, or down, to the bound and not past it, be it the last INTEGER.
 //!
-//! Whether each round passes a checkpoint is decided when all functions are lowered: see
-//! [`strides`](crate::lower::strides).
+//! Whether a variable in memory is counted in a register, and whether each round passes a
+//! checkpoint, is decided when all functions are lowered: see [`promote`](crate::lower::promote)
+//! and [`strides`](crate::lower::strides).
 
 use crate::ir::{Binary, Constant, Instruction, Register, Terminator, Type};
 use crate::lower::builder::Builder;
 use crate::lower::place::Prepared;
-use crate::lower::strides::Counted;
+use crate::lower::strides::{Counted, Variable};
 use crate::tree::{Expression, Place, Sequence};
 
 impl Builder<'_, '_> {
@@ -33,6 +34,7 @@ impl Builder<'_, '_> {
         let last = self.before(bound, by - by.signum());
         let (start, more, after) = (self.block(), self.block(), self.block());
         let (round, step) = (self.block(), self.block());
+        let head = self.current();
         let at = self.load(&variable, Type::Integer);
         let enough = if by > 0 { Binary::LessEqual } else { Binary::GreaterEqual };
         let condition = self.compare(enough, at, bound);
@@ -60,10 +62,15 @@ impl Builder<'_, '_> {
         self.emit(Instruction::Binary { to: sum, operator, a: at, b: difference });
         self.store(&variable, sum);
         self.repeat_from(round);
-        if let Prepared::Register(variable) = variable {
+        let variable = match variable {
+            Prepared::Register(register) => Some(Variable::Register(register)),
+            Prepared::Place(place) => Some(Variable::Memory { place, first }),
+            _ => None,
+        };
+        if let Some(variable) = variable {
             let function = self.id;
             let counted =
-                Counted { function, variable, by, last, start, round, within, more, step };
+                Counted { function, variable, by, last, head, start, round, within, more, step };
             self.context.counted.push(counted);
         }
         self.begin(after);

@@ -20,6 +20,7 @@ mod count;
 mod expression;
 mod lent;
 mod place;
+mod promote;
 mod routine;
 mod routines;
 mod statement;
@@ -50,6 +51,7 @@ pub fn lower(tree: &Program) -> ir::Program {
         let function = context.procedures[&id];
         routine::lower(&mut context, function, Routine::Procedure(id), &procedure.body);
     }
+    promote::run(&mut context.program, &mut context.counted);
     strides::run(&mut context.program, &context.counted);
     context.program
 }

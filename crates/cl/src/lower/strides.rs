@@ -13,13 +13,12 @@
 
 use std::ops::Range;
 
+use crate::ir::{
+    Binary, Block, BlockId, Constant, Function, FunctionId, FunctionKind, Instruction, Place,
+    Program, Register, Terminator, Type,
+};
 use tidemill_diag::Span;
 use tidemill_stdx::id::Id;
-
-use crate::ir::{
-    Binary, Block, BlockId, Constant, Function, FunctionId, FunctionKind, Instruction, Program,
-    Register, Terminator, Type,
-};
 
 /// Rounds from one checkpoint to the next.
 const ROUNDS: i64 = 32;
@@ -27,14 +26,27 @@ const ROUNDS: i64 = 32;
 /// Instructions of a short round at most.
 const SHORT: usize = 64;
 
+/// The variable of a loop.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Variable {
+    Register(Register),
+    /// It is set to `first` before the first round.
+    Memory {
+        place: Place,
+        first: Register,
+    },
+}
+
 /// A lowered loop of FOR: with a checkpoint in each round.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) function: FunctionId,
-    pub(super) variable: Register,
+    pub(super) variable: Variable,
     pub(super) by: i64,
     /// The value from which on another step leads beyond the bound.
     pub(super) last: Register,
+    /// Compares the first value with the bound.
+    pub(super) head: BlockId,
     /// Jumps to the first round.
     pub(super) start: BlockId,
     pub(super) round: BlockId,
@@ -46,35 +58,50 @@ pub(super) struct Counted {
     pub(super) step: BlockId,
 }
 
-/// Gives strides to those of the loops whose rounds are short.
+/// Gives strides to those of the loops that count in registers and whose rounds are short.
 pub(super) fn run(program: &mut Program, loops: &[Counted]) {
     // A loop in a loop keeps its checkpoint until both have been visited.
-    let short: Vec<&Counted> = loops.iter().filter(|counted| counted.is_short(program)).collect();
-    for counted in short {
+    let short: Vec<(&Counted, Register)> = loops
+        .iter()
+        .filter_map(|counted| Some((counted, counted.register()?)))
+        .filter(|(counted, variable)| counted.is_short(program, *variable))
+        .collect();
+    for (counted, variable) in short {
         if let Some(stride) = counted.by.checked_mul(ROUNDS) {
-            counted.stride(&mut program.functions[counted.function], stride);
+            counted.stride(&mut program.functions[counted.function], (variable, stride));
         }
     }
 }
 
 impl Counted {
+    /// The blocks of the body.
+    pub(super) fn body(&self) -> impl Iterator<Item = BlockId> + use<> {
+        std::iter::once(self.round).chain(self.within.clone().map(BlockId::from_index))
+    }
+
+    /// The register that counts, if it is one.
+    pub(super) fn register(&self) -> Option<Register> {
+        match self.variable {
+            Variable::Register(register) => Some(register),
+            Variable::Memory { .. } => None,
+        }
+    }
+
     /// Whether a round is a few fast instructions, and only the loop sets its variable.
-    fn is_short(&self, program: &Program) -> bool {
+    fn is_short(&self, program: &Program, variable: Register) -> bool {
         let function = &program.functions[self.function];
-        let blocks = std::iter::once(self.round);
-        let mut blocks = blocks.chain(self.within.clone().map(BlockId::from_index));
-        let size = blocks.try_fold(0, |sum, block| {
+        let size = self.body().try_fold(0, |sum, block| {
             let instructions = &function.blocks[block].instructions;
             instructions.iter().try_fold(sum, |sum, (instruction, _)| {
                 let mut is_set = false;
-                instruction.assigned(|register| is_set |= register == self.variable);
+                instruction.assigned(|register| is_set |= register == variable);
                 if is_set { None } else { Some(sum + size(program, instruction)?) }
             })
         });
         size.is_some_and(|size| size <= SHORT)
     }
 
-    fn stride(&self, function: &mut Function, stride: i64) {
+    fn stride(&self, function: &mut Function, (at, stride): (Register, i64)) {
         let span = function.blocks[self.step].terminator.1;
         let mut code = Code { function, span, is_rare: true };
         let stop = code.function.registers.push(Type::Integer);
@@ -83,20 +110,20 @@ impl Counted {
             unreachable!("{} branches", self.more);
         };
         let count = code.function.blocks[self.step].instructions.clone();
-        let (at, is_up) = (self.variable, self.by > 0);
+        let is_up = self.by > 0;
 
         // From the last block on, so that each knows where it goes to.
         let mut again = count;
         again.retain(|(instruction, _)| *instruction != Instruction::Checkpoint);
         code.function.blocks[self.step].instructions = again.clone();
         let again = code.block(again, Terminator::Jump(self.round));
-        let check = self.stop(&mut code, (stop, stride), again);
+        let check = self.stop(&mut code, at, (stop, stride), again);
         code.function.blocks[check].instructions.insert(0, (Instruction::Checkpoint, span));
         let reached = if is_up { Binary::GreaterEqual } else { Binary::LessEqual };
         let at_stop = code.branch(Vec::new(), (reached, at, self.last), (after, check));
 
         code.is_rare = false;
-        let first = self.stop(&mut code, (stop, stride), self.round);
+        let first = self.stop(&mut code, at, (stop, stride), self.round);
         code.function.blocks[self.start].terminator.0 = Terminator::Jump(first);
         let more = &mut code.function.blocks[self.more];
         more.terminator.0.lead(|target| if target == after { at_stop } else { target });
@@ -107,8 +134,14 @@ impl Counted {
     }
 
     /// Blocks that set the stop and continue; returns the first of them.
-    fn stop(&self, code: &mut Code<'_>, (stop, stride): (Register, i64), then: BlockId) -> BlockId {
-        let (at, is_up, span) = (self.variable, self.by > 0, code.span);
+    fn stop(
+        &self,
+        code: &mut Code<'_>,
+        at: Register,
+        (stop, stride): (Register, i64),
+        then: BlockId,
+    ) -> BlockId {
+        let (is_up, span) = (self.by > 0, code.span);
         let near = vec![(Instruction::Copy { to: stop, from: self.last }, span)];
         let near = code.block(near, Terminator::Jump(then));
         let mut far = Vec::new();

@@ -9,16 +9,20 @@
 //!                                          store @1 %b; %x = copy %b
 //! ```
 //! Stores stay where they are, so memory is right at every fault, checkpoint and call, and only
-//! loading it again is saved. Loading early is safe: variables and locals are always there, and
-//! an array that is not allocated has an empty view, whose elements fault as they did.
+//! loading it again is saved. An INTEGER that the loop stores before it loads it begins as 0 and
+//! not as what memory has, so that its range is that of the loop. Loading early is safe: variables
+//! and locals are always there, and an array that is not allocated has an empty view, whose
+//! elements fault as they did.
 //!
 //! Only loops that suspend at checkpoints alone are visited, outer ones first: in others a round
 //! takes so long that nothing is gained, and frames would grow by the kept registers.
 
+use tidemill_stdx::id::IdSet;
+
 use crate::ir::graph::{Graph, Loop};
 use crate::ir::memory::{Effects, Memory, is_suspended_at};
 use crate::ir::suspending::Suspending;
-use crate::ir::{Block, Function, Instruction, Place, Register, Type};
+use crate::ir::{Block, BlockId, Constant, Function, Instruction, Place, Register, Type};
 use crate::optimise::preheader;
 
 /// Arrays of several dimensions in a loop whose extents are in registers, too: they are factors of
@@ -44,6 +48,14 @@ struct Viewed {
 struct Scalar {
     place: Place,
     register: Register,
+}
+
+fn is_loaded(scalar: &Scalar) -> Instruction {
+    Instruction::Load { to: scalar.register, from: scalar.place }
+}
+
+fn begins_as_zero(scalar: &Scalar) -> Instruction {
+    Instruction::Constant { to: scalar.register, value: Constant::Integer(0) }
 }
 
 /// Arrays with their dimensions, and scalars.
@@ -135,6 +147,12 @@ impl Hoist<'_> {
     /// Loads on every way into the loop.
     fn load_before(&mut self, one: &Loop, arrays: &[Viewed], scalars: &[Scalar]) {
         let span = self.function.blocks[one.head].terminator.1;
+        let begins = scalars.iter().map(|it| {
+            let is_free = self.function.registers[it.register] == Type::Integer
+                && !self.is_loaded_first(one, it.place);
+            if is_free { begins_as_zero } else { is_loaded }
+        });
+        let begins: Vec<fn(&Scalar) -> Instruction> = begins.collect();
         let block = preheader::before(self.function, one, span);
         let instructions = &mut self.function.blocks[block].instructions;
         for it in arrays {
@@ -144,9 +162,33 @@ impl Hoist<'_> {
                 instructions.push((Instruction::ViewExtent { to, view, dimension }, span));
             }
         }
-        for it in scalars {
-            instructions.push((Instruction::Load { to: it.register, from: it.place }, span));
+        for (it, begins) in scalars.iter().zip(begins) {
+            instructions.push((begins(it), span));
         }
+    }
+
+    /// Whether a way through the loop loads from a place before anything in the loop stores to it.
+    fn is_loaded_first(&self, one: &Loop, place: Place) -> bool {
+        let mut open = vec![one.head];
+        let mut seen = IdSet::<BlockId>::new();
+        while let Some(id) = open.pop() {
+            if !one.blocks.contains(id) || !seen.insert(id) {
+                continue;
+            }
+            let block = &self.function.blocks[id];
+            let touches =
+                block.instructions.iter().find_map(|(instruction, _)| match instruction {
+                    Instruction::Load { from, .. } if *from == place => Some(true),
+                    Instruction::Store { to, .. } if *to == place => Some(false),
+                    _ => None,
+                });
+            match touches {
+                Some(true) => return true,
+                Some(false) => {}
+                None => open.extend(block.terminator.0.targets()),
+            }
+        }
+        false
     }
 }
 

@@ -13,11 +13,12 @@
 //! instructions.
 
 use tidemill_diag::Span;
-use tidemill_stdx::id::Id;
+use tidemill_stdx::id::{Id, IdSet};
 
 use crate::ir::graph::{Graph, Loop};
 use crate::ir::{
-    Binary, Block, BlockId, Constant, Conversion, Function, Instruction, Register, Terminator, Type,
+    Binary, Block, BlockId, Constant, Conversion, Function, Instruction, Place, Register,
+    Terminator, Type,
 };
 
 /// Rounds at a time.
@@ -79,11 +80,15 @@ fn find(function: &Function, graph: &Graph, one: &Loop) -> Option<Short> {
     let is_step = step.terminator.0 == Terminator::Jump(one.head)
         && graph.predecessors(next) == [at]
         && !step.is_rare;
+    // A variable that is in memory as well is stored there.
+    let is_store = |instruction: &Instruction| matches!(instruction, Instruction::Store { .. });
+    let counting = step.instructions.iter().map(|(instruction, _)| instruction);
+    let counting: Vec<&Instruction> = counting.filter(|it| !is_store(it)).collect();
     let [
-        (Instruction::Constant { to: number, value: Constant::Integer(by) }, _),
-        (Instruction::Binary { to: sum, operator: Binary::AddUnchecked, a, b }, _),
-        (Instruction::Copy { to: variable, from }, _),
-    ] = &step.instructions[..]
+        Instruction::Constant { to: number, value: Constant::Integer(by) },
+        Instruction::Binary { to: sum, operator: Binary::AddUnchecked, a, b },
+        Instruction::Copy { to: variable, from },
+    ] = counting[..]
     else {
         return None;
     };
@@ -132,6 +137,36 @@ fn is_plain(function: &Function, instruction: &Instruction) -> bool {
     }
 }
 
+/// Removes stores to variables that are stored again, if nothing reads them in between: an address
+/// may be that of any variable, unless it is that of an element.
+fn forget_stores(instructions: &mut Vec<(Instruction, Span)>) {
+    let (mut elements, mut others) = (IdSet::<Register>::new(), IdSet::<Register>::new());
+    for (instruction, _) in instructions.iter() {
+        let is_element = matches!(instruction, Instruction::ViewElement { .. });
+        let addresses = if is_element { &mut elements } else { &mut others };
+        instruction.assigned(|register| _ = addresses.insert(register));
+    }
+    let is_element = |at: Register| elements.contains(at) && !others.contains(at);
+    let mut stored_again = Vec::<Place>::new();
+    let mut at = instructions.len();
+    let mut is_kept = vec![true; at];
+    while let Some((instruction, _)) = at.checked_sub(1).map(|before| &instructions[before]) {
+        at -= 1;
+        match *instruction {
+            Instruction::Store { to: to @ (Place::Variable(_) | Place::Local(_)), .. } => {
+                is_kept[at] = !stored_again.contains(&to);
+                stored_again.push(to);
+            }
+            Instruction::Load { from: Place::At(at), .. } if is_element(at) => {}
+            Instruction::Load { from: Place::At(_) | Place::Outer(_), .. } => stored_again.clear(),
+            Instruction::Load { from, .. } => stored_again.retain(|place| *place != from),
+            _ => {}
+        }
+    }
+    let mut is_kept = is_kept.into_iter();
+    instructions.retain(|_| is_kept.next().unwrap_or(true));
+}
+
 impl Short {
     fn apply(self, function: &mut Function) {
         let span = self.end.1;
@@ -141,6 +176,7 @@ impl Short {
             instructions.extend(self.step.iter().cloned());
         }
         instructions.extend(self.body);
+        forget_stores(&mut instructions);
         instructions.push(self.test);
         let four =
             function.blocks.push(Block { instructions, terminator: self.end, is_rare: false });

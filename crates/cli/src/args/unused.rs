@@ -20,7 +20,7 @@ const CONCERNS: [(&str, &[FileKind]); 55] = [
     ("--inject", &[Rules]),
     ("--fabric", &[Rules]),
     ("--turn-limit", &[Rules]),
-    ("--json", &[Rules]),
+    ("--json", &[Rules, Components, Packets]),
     ("--latency", &[Rules, Components]),
     ("--loss", &[Rules, Components]),
     ("--duplicate", &[Rules, Components]),

@@ -1,8 +1,10 @@
 //! What a run counts: planned before its code is written, and written to memory when it ends.
 
-use tidemill_jit::build::{InstBuilder, IntCC, Value, Variable, types};
+use tidemill_jit::build::{
+    InstBuilder, IntCC, StackSlotData, StackSlotKind, Value, Variable, types,
+};
 
-use super::counter::Counter;
+use super::counter::{Counter, REGISTERS_MAX};
 use super::counts::{Between, Count, Counted, Passage};
 use super::linear::{Each, Linear, linear};
 use super::writer::{Feed, Writer, variable};
@@ -84,6 +86,57 @@ impl Writer<'_, '_, '_> {
         }
         let oldest = self.body.load_word(part.oldest, 0);
         Some(self.counter(oldest))
+    }
+
+    // ---- kept while the loop runs
+
+    /// Whether the next counter is in a register.
+    pub fn has_registers(&self) -> bool {
+        self.registers < REGISTERS_MAX
+    }
+
+    /// A counter that begins with a value.
+    pub fn counter(&mut self, first: Value) -> Counter {
+        if self.has_registers() {
+            self.registers += 1;
+            return Counter::Register(variable(self.body, first));
+        }
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
+        let slot = self.body.create_sized_stack_slot(slot);
+        let counter = Counter::Stack(slot);
+        self.set(counter, first);
+        counter
+    }
+
+    /// A counter that begins with 0.
+    pub fn zero_counter(&mut self) -> Counter {
+        let none = self.body.ins().iconst(types::I64, 0);
+        self.counter(none)
+    }
+
+    /// The value of a counter.
+    pub fn read(&mut self, counter: Counter) -> Value {
+        match counter {
+            Counter::Register(variable) => self.body.use_var(variable),
+            Counter::Stack(slot) => self.body.ins().stack_load(types::I64, types::I64, slot, 0),
+        }
+    }
+
+    /// Changes a counter.
+    pub fn set(&mut self, counter: Counter, value: Value) {
+        match counter {
+            Counter::Register(variable) => self.body.def_var(variable, value),
+            Counter::Stack(slot) => {
+                self.body.ins().stack_store(types::I64, value, slot, 0);
+            }
+        }
+    }
+
+    /// Adds to a counter.
+    pub fn count(&mut self, counter: Counter, by: Value) {
+        let old = self.read(counter);
+        let new = self.body.ins().iadd(old, by);
+        self.set(counter, new);
     }
 
     // ---- written

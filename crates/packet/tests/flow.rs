@@ -10,7 +10,7 @@ use tidemill_support::cases::{self, Case, Unpacked};
 use tidemill_support::golden;
 
 /// The corpus, and the number of its cases.
-const CORPUS: (&str, usize) = ("tests/flow", 47);
+const CORPUS: (&str, usize) = ("tests/flow", 48);
 
 fn programs() -> Vec<Case> {
     let files = cases::folder(CORPUS.0, CORPUS.1).into_iter();

@@ -14,4 +14,5 @@ mod headers;
 mod ipv6;
 mod noise;
 mod options;
+mod passed;
 mod typical;

@@ -4,6 +4,7 @@ use tidemill_diag::{Span, meant};
 
 use super::ast::{AfterDef, Constant, Expr, ExprKind, HeaderDef, Word};
 use super::headers::{Field, Header};
+use super::locate::{TAGS, is_extension};
 use super::lower::Lower;
 use super::names::{After, Base, DeclaredHeader, Place, Present};
 use super::tunnels::{field_at, tunnels};
@@ -12,6 +13,29 @@ use crate::packet::BYTES_MAX;
 
 /// Bits of a declared header at most.
 const BITS_MAX: u32 = 256 * 8;
+
+/// What the numbers of a field announce.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Announced {
+    /// Tags or extension headers, which are passed over otherwise: the field itself counts.
+    Passed,
+    /// What comes after them.
+    Payload,
+}
+
+/// What such numbers of a field announce; `None` if some announce one and some the other.
+fn announces(header: Header, field: &Field, numbers: &[u64]) -> Option<Announced> {
+    let is_passed = |number: &&u64| match (header, field.name) {
+        (Header::Ethernet, "type") => TAGS.contains(number),
+        (Header::Ipv6, "next_header") => is_extension(**number),
+        _ => false,
+    };
+    match numbers.iter().filter(is_passed).count() {
+        0 => Some(Announced::Payload),
+        all if all == numbers.len() => Some(Announced::Passed),
+        _ => None,
+    }
+}
 
 impl Lower<'_> {
     pub(super) fn declare_headers(&mut self) {
@@ -91,8 +115,16 @@ impl Lower<'_> {
                 }
                 None => None,
             };
+            if let Some((field, numbers)) = &when
+                && announces(found, field, numbers).is_none()
+            {
+                let message = format!("`{}` announces headers of two kinds", field.name);
+                let help = "declare one header for tags or extension headers, which others pass \
+                            over, and one for the rest";
+                self.error("bad-header", parent.parent.span, message, help);
+            }
             let is_covered = self.is_covered(found);
-            if header.after.len() > 1 && is_covered || found == Header::Vlan {
+            if header.after.len() > 1 && is_covered {
                 let message = format!("`{}` cannot be one of several here", parent.parent.text);
                 let help = "the checksum that covers a header must be known: declare two headers";
                 self.error("bad-header", parent.parent.span, message, help);
@@ -109,7 +141,7 @@ impl Lower<'_> {
         let (name, fixed) = (&parent.parent.text, self.bytes_of(found));
         if !self.has_options(found) {
             let message = format!("{name} has no options that a header could be in");
-            let help = "a header is in tcp, geneve, or one that is declared with a `size`";
+            let help = "a header is in ipv4, tcp, geneve, or one that is declared with a `size`";
             self.error("bad-header", parent.parent.span, message, help);
         } else if let ExprKind::Constant(Constant::Number(number)) = at.kind
             && number < fixed.into()
@@ -137,7 +169,7 @@ impl Lower<'_> {
     /// Whether a header says itself how many bytes it has after its fields.
     pub(super) fn has_options(&self, header: Header) -> bool {
         match header {
-            Header::Tcp => true,
+            Header::Ipv4 | Header::Tcp => true,
             Header::Declared(number) => self.headers[number as usize].size.is_some(),
             _ => false,
         }
@@ -228,6 +260,10 @@ impl Lower<'_> {
         if after.parent == Header::Ethernet && self.present(Header::Ethernet).is_none() {
             self.has(Base::START, 14, missed);
         }
+        let own = after.when.as_ref().and_then(|(field, of)| announces(after.parent, field, of));
+        if let (Some(Announced::Passed), Some((field, numbers))) = (own, &after.when) {
+            return (self.base_of_passed(after.parent, field, numbers, missed), None);
+        }
         if after.parent == Header::Ethernet {
             // Tags are passed over: it is the type after them that counts.
             let (start, kind) = self.network_start();
@@ -247,12 +283,15 @@ impl Lower<'_> {
             };
             self.is_one_of(value, numbers, missed);
         }
-        if parent.header == Header::Ipv4 {
+        if parent.header == Header::Ipv4 && !matches!(after.place, Place::Inside(_)) {
             let is_first = self.is_first_fragment(parent);
             self.guard(is_first, missed);
         }
         let covered_by = match parent.header {
             Header::Tcp | Header::Udp | Header::Icmp | Header::Icmp6 => {
+                Some((parent.header, parent.base))
+            }
+            Header::Ipv4 if matches!(after.place, Place::Inside(_)) => {
                 Some((parent.header, parent.base))
             }
             _ => parent.covered_by,
@@ -263,6 +302,24 @@ impl Lower<'_> {
             Place::Inside(at) => self.base_inside(parent, at, bytes, missed),
         };
         (base, covered_by)
+    }
+
+    /// Continues where a tag, or the first extension header, is of one of these kinds: the place
+    /// where it begins.
+    fn base_of_passed(
+        &mut self,
+        parent: Header,
+        field: &Field,
+        numbers: &[u64],
+        missed: &mut Vec<BlockId>,
+    ) -> Base {
+        let base = match parent {
+            Header::Ethernet => Base::START,
+            parent => self.locate(parent, missed).base,
+        };
+        let value = self.field(base, field);
+        self.is_one_of(value, numbers, missed);
+        base.plus(parent.bytes())
     }
 
     /// Continues where the options of a header have `bytes` bytes at an offset from its beginning.

@@ -7,7 +7,7 @@ use crate::kernel::{BlockId, Expr, Operator, Value, Width};
 use crate::packet::BYTES_MAX;
 
 /// Types of Ethernet that are tags.
-const TAGS: [u64; 2] = [0x8100, 0x88A8];
+pub(super) const TAGS: [u64; 2] = [0x8100, 0x88A8];
 
 /// Numbers of IPv6 extension headers that are passed over, as bits: hop by hop, routing, fragment,
 /// authentication, destination options.
@@ -15,6 +15,11 @@ const EXTENSIONS: u64 = 1 | 1 << 43 | 1 << 44 | 1 << 51 | 1 << 60;
 
 /// Extension headers that are passed over, at most.
 const EXTENSIONS_MAX: u32 = 4;
+
+/// Whether it is the number of an extension header.
+pub(super) fn is_extension(number: u64) -> bool {
+    number < 64 && EXTENSIONS >> number & 1 == 1
+}
 
 /// Tags before what is looked for, at most.
 const TAGS_MAX: u32 = 2;

@@ -282,6 +282,36 @@ fn sides_that_do_not_fit_are_found_when_they_are_loaded() {
     assert!(found(&alone).contains("the rules of the program, which has none"));
 }
 
+/// A packet that no verdict can send is lost: so a verdict that is named, or that an output needs,
+/// has to be there.
+#[test]
+fn verdicts_are_relations_of_the_rules() {
+    let graph = |settings: &str, output: &str| {
+        format!("src :: Source {{ packets: 1 }}\nr :: Rules {settings}\nsrc -> r {output}")
+    };
+    let error = |rules: &str, settings: &str, output: &str| {
+        first_error(&load(rules, &graph(settings, output)), |one| one.code == "border")
+    };
+    let fields = "{ fields: \"len\", verdict: \"sendd\" }";
+    let rules = "r1 send(@N, \"end\", Id) :- packet(@N, Port, Id, Len).";
+    for output in ["", "-> end :: Sink"] {
+        let (message, places, help) = error(rules, fields, output);
+        assert_eq!(message, "`r` sends the packets of `sendd`, which the rules do not have");
+        assert_eq!(places, ["a.flow: r", "a.olg: send"]);
+        assert_eq!(help, "is `send` meant? `verdict` names it");
+    }
+    let counts = "r1 seen(@N, Bytes) :- packet(@N, Port, Bytes). watch(seen).";
+    let (.., help) = error(counts, "{ verdict: \"elsewhere\" }", "");
+    assert_eq!(help, "write a rule with `elsewhere(@N, Port, Bytes)` as its head");
+    let (message, ..) = error(counts, "", "-> end :: Sink");
+    assert_eq!(message, "`r` sends the packets of `send`, which the rules do not have");
+    // Sinks.
+    for settings in ["", "{ verdict: \"\" }"] {
+        assert_eq!(found(&load(counts, &graph(settings, ""))), "");
+    }
+    assert_eq!(found(&load(rules, &graph("{ fields: \"len\", verdict: \"\" }", ""))), "");
+}
+
 #[test]
 fn components_run_beside_rules_and_end_the_run() {
     let rules = "materialize(tick, infinity, 1, keys(1)).

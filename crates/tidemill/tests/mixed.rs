@@ -176,7 +176,7 @@ fn verdicts_come_back_to_the_packets() {
            watchmod(got, \"c\").";
     let graph = "src :: PcapReader { file: FILE }
          rules :: Rules { fields: \"ip.src, ip.id\" }
-         again :: Rules { fields: \"ip.src, ip.id\", event: \"again\", verdict: \"none\" }
+         again :: Rules { fields: \"ip.src, ip.id\", event: \"again\", verdict: \"\" }
          copy :: Sink
          src -> rules
          rules -> again

@@ -75,7 +75,8 @@ tidemill_packet::declare! {
             file: String = String::new(),
             /// The event that a packet is.
             event: String = "packet".to_owned(),
-            /// The event that sends a packet.
+            /// The event that sends a packet. Without an output there need be none: then the app is
+            /// a sink, by an empty name also beside a `send` that is for another app.
             verdict: String = "send".to_owned(),
             /// What of a packet is handed to the rules of the program in place of its bytes: names
             /// such as `ip.src, tcp.dport, len`.

@@ -168,7 +168,31 @@ fn fields_are_columns_and_verdicts_send_the_packets_themselves() {
         counters.iter().find(|(other, _)| **other == name).map(|(_, count)| *count)
     };
     assert_eq!(["events", "verdicts", "stale"].map(count), [Some(5), Some(3), Some(1)]);
-    // The held packet has been sent, and all others are freed.
+    // The packet whose time is not over is held still, and all others are freed.
+    assert_eq!(report.packets.expect("a graph").packets.alive(), 1);
+}
+
+/// A packet that is held for three seconds, and sent each half second of four.
+#[test]
+fn held_packets_are_sent_as_often_as_rules_say() {
+    let graph = "src :: Generator { frames: [\"hex 01\"], packets: 1 }
+        rules :: Rules { fields: \"len\" }
+        end :: Sink
+        src -> rules -> end";
+    let rules = "
+        materialize(kept, infinity, infinity, keys(2)).
+        r1 hold(@N, Port, Id, 2) :- packet(@N, Port, Id, Len).
+        r2 kept(@N, Id, Port) :- packet(@N, Port, Id, Len).
+        r3 hold(@N, Port, Id, 2) :- periodic(@N, E, 1.1, 1), kept(@N, Id, Port).
+        r4 send(@N, \"end\", Id) :- periodic(@N, E, 0.5, 8), kept(@N, Id, _).";
+    let program = load(rules, graph);
+    assert_eq!(found(&program), "");
+    let options = SimOptions { end_ns: Some(5_000_000_000), ..SimOptions::default() };
+    let simulation = Simulation::new(program, options).expect("it is right");
+    let report = simulation.run(Console::silent()).expect("it runs");
+    let count = |name: &str| report.borders.iter().find(|(other, _)| other == name).map(|it| it.1);
+    assert_eq!(["rules/verdicts", "rules/stale"].map(count), [Some(6), Some(2)]);
+    assert_eq!(received(&report, "->end."), 6);
     assert_eq!(report.packets.expect("a graph").packets.alive(), 0);
 }
 

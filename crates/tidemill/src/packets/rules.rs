@@ -64,8 +64,9 @@ tidemill_packet::declare! {
     ///
     /// With `fields` a packet is `packet(@N, Input, Id, FIELD, ...)`: a column for each field, null
     /// where the packet has none. `send(@N, Output, Id)` sends the packet itself, also several
-    /// times, in the turn of its event, and `hold(@N, Input, Id, Seconds)` keeps it for longer.
-    /// What is sent later counts as `stale`. Without links to it the app only sends.
+    /// times, in the turn of its event. After `hold(@N, Input, Id, Seconds)` later turns can send
+    /// it, too, for so long. What is sent later counts as `stale`. Without links to it the app
+    /// only sends.
     ///
     /// Derived packets for outputs that are not there are dropped as `no_output`, those that are
     /// no bytes as `no_bytes`.

@@ -212,13 +212,14 @@ pub fn write_profile(path: Option<&Path>, ended: &Report, report: Reporter) -> R
 
 /// Prints the counters for `--stats`.
 pub fn print_stats(ended: &Report, report: Reporter) {
-    let nodes = ended.nodes.as_ref().filter(|_| !ended.is_plain);
+    let nodes = ended.nodes.as_ref();
     let mut text = nodes.map_or(String::new(), node_stats);
     text.push_str(&ended.components.as_ref().map_or(String::new(), components::stats));
     text.push_str(&ended.packets.as_ref().map_or(String::new(), packets::stats));
     text.push_str(&border_stats(&ended.borders));
     // Components alone count their own resources.
-    let own = ended.components.as_ref().filter(|_| nodes.is_none());
+    let has_rules = nodes.is_some_and(|nodes| nodes.rules.rules > 0);
+    let own = ended.components.as_ref().filter(|_| !has_rules);
     if let Some(bytes) = own.map(|own| own.peak_bytes).or_else(peak_bytes) {
         text.push_str(&format!("peak memory: {bytes} bytes\n"));
     }

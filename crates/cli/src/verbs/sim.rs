@@ -82,7 +82,7 @@ fn simulate(
     let ran = simulation.run(console(form, report));
     interrupt.over();
     let ended = ran.map_err(|message| common::failed(report, &message))?;
-    if ended.failure.is_none() && !ended.is_plain {
+    if ended.failure.is_none() {
         report.note(&format!("simulated in {:.3} s", began.elapsed().as_secs_f64()));
     }
     if stats {
@@ -98,9 +98,7 @@ fn simulate(
         explain(&again, svg.as_deref(), report)?;
     }
     if !ended.is_well() {
-        if !ended.is_plain {
-            report.error(&format!("failed; --seed {} repeats it", seed));
-        }
+        report.error(&format!("failed; --seed {} repeats it", seed));
         return Err(Status::Failed);
     }
     Ok(ended.failure.map_or(Status::Fine, |failure| explain_failure(&failure)))

@@ -53,6 +53,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tidemill_event::Loop;
+use tidemill_overlog::fleet::NodeId;
 use tidemill_overlog::node::Crossing;
 use tidemill_relation::TupleBuf;
 
@@ -61,7 +62,7 @@ use crate::error::Error;
 use crate::machine::Machine;
 
 pub use checked::Checked;
-use files::{Destination, Existing};
+use files::{Destination, Existing, Folders};
 pub(crate) use rebind::{rebind, rebind_schemas};
 pub(crate) use state::Borders;
 
@@ -111,9 +112,10 @@ pub(crate) fn open_files(
     if !machine.has_scopes() {
         open_node_files(machine, events, root, existing)?;
     }
-    let root = Root::open_folder(root);
-    if !machine.sinks.is_empty() || root.is_ok() {
-        let faults = machine.sinks.open(Destination { root: root?, existing }, events.wall());
+    let nodes = machine.fleet.ids().count();
+    let folders = Folders::open(root, u32::try_from(nodes).unwrap_or(u32::MAX), existing);
+    if !machine.sinks.is_empty() || folders.is_ok() {
+        let faults = machine.sinks.open(folders?, events.wall());
         report(machine, &faults);
     }
     let mut have_files = !machine.sinks.is_empty();
@@ -178,6 +180,7 @@ pub(crate) fn finish_files(machine: &mut Machine) -> Vec<String> {
 pub(crate) fn crossed(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
+    node: NodeId,
     tuples: &TupleBuf<Crossing>,
 ) {
     packets::send(machine, events, tuples);
@@ -185,7 +188,7 @@ pub(crate) fn crossed(
     settings::take(machine, events, tuples);
     tables::take(machine, events, tuples);
     programs::take(machine, events, tuples);
-    sinks::take(machine, events, tuples);
+    sinks::take(machine, events, node, tuples);
     components::take(machine, events, tuples);
     rules::take(machine, events, tuples);
 }

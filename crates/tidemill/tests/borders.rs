@@ -29,7 +29,7 @@ r1 seen(@N, Bytes) :- packet(@N, Input, Bytes).
 r2 send(@N, \"out\", Bytes) :- packet(@N, \"src\", Bytes).
 r3 send(@N, \"copy\", Bytes) :- packet(@N, \"src\", Bytes), Bytes == b\"\\x02\\x02\".
 r4 send(@N, \"copy\", 7) :- packet(@N, \"src\", Bytes), Bytes == b\"\\x03\".
-r5 send(@N, \"nowhere\", Bytes) :- packet(@N, \"src\", Bytes), Bytes == b\"\\x04\".
+r5 send(@N, f_strcat(\"no\", \"where\"), Bytes) :- packet(@N, \"src\", Bytes), Bytes == b\"\\x04\".
 watch(seen).";
 
 fn load(rules: &str, graph: &str) -> Program {
@@ -262,6 +262,91 @@ fn settings_need_a_graph_and_its_refusals_have_five_columns() {
     assert!(found(&program).contains("`flow::refused` has 5 columns"), "{}", found(&program));
 }
 
+/// What rules and facts write as constants is known before the run.
+#[test]
+fn constants_are_apps_keys_and_values_of_the_graph() {
+    let graph = "src :: Source { packets: 1 }
+        rl :: RateLimiter { rate: 1000, burst: 100 }
+        end :: Sink
+        src -> rl -> end";
+    let error = |rules: &str| first_error(&load(rules, graph), |one| one.code == "border");
+    for (row, message, places, help) in [
+        ("\"rll\", \"rate\", 5", "the graph has no app `rll`", "\"rll\"", "is `rl` meant?"),
+        (
+            "\"rl\", \"raate\", 5",
+            "`rl`, a RateLimiter, has no key `raate`",
+            "\"raate\"",
+            "is `rate` meant?",
+        ),
+        ("\"rl\", \"rate\", \"abc\"", "`rate`: ", "\"abc\"", ""),
+        ("\"rl\", \"rate\", null", "it is no value of a setting", "null", ""),
+    ] {
+        let fact = format!("flow::config(@NODE, {row}).");
+        let rule = format!("r1 flow::config(@N, {row}) :- go(@N).");
+        for rules in [&fact, &rule] {
+            let (found, labels, hint) = error(rules);
+            assert!(found.starts_with(message), "{found}");
+            assert_eq!(labels, [format!("a.olg: {places}"), "a.flow: rl".to_owned()]);
+            assert_eq!(hint, help, "{rules}");
+        }
+    }
+    let right = "flow::config(@NODE, \"rl\", \"rate\", 5).
+        r1 flow::config(@N, App, \"burst\", 7) :- some(@N, App).
+        r2 delete flow::config(@N, \"rll\", K, V) :- go(@N), flow::config(@N, \"rll\", K, V).";
+    assert!(!load(right, graph).has_errors(), "{}", found(&load(right, graph)));
+}
+
+#[test]
+fn constant_ports_of_verdicts_are_outputs() {
+    let graph = "src :: Source { packets: 1 }
+        a :: Rules
+        b :: Rules { event: \"other\" }
+        left :: Sink
+        right :: Sink
+        src -> a -> left
+        b -> right";
+    let rules = |port: &str| {
+        format!(
+            "r1 send(@N, {port:?}, B) :- packet(@N, P, B). r2 send(@N, P, B) :- other(@N, P, B)."
+        )
+    };
+    for port in ["left", "right"] {
+        assert_eq!(found(&load(&rules(port), graph)), "");
+    }
+    let error = |port| first_error(&load(&rules(port), graph), |one| one.code == "border");
+    let (message, places, help) = error("lefd");
+    assert_eq!(message, "no link of `a` leads to `lefd`");
+    assert_eq!(places, ["a.olg: \"lefd\"", "a.flow: a"]);
+    assert_eq!(help, "is `left` meant? ports go by the apps at the other ends");
+    assert_eq!(error("output").2, "its outputs are left, right");
+}
+
+/// Components beside a graph open apps `Outside`.
+#[test]
+fn literal_names_of_apps_that_components_open_are_checked() {
+    let component = |name: &str| {
+        format!(
+            "COMPONENT {{ENTRYPOINT}} Main REQUIRES Packets;
+             BEGIN Packets!Open(\"{name}\"); Packets?Opened END Main;"
+        )
+    };
+    let graph = "src :: Outside\nout :: Sink\nsrc -> out";
+    let load = |name: &str| {
+        let text = component(name);
+        Program::of_texts(&[("a.flow", graph), ("a.com", &text)], &LoadOptions::default())
+    };
+    assert_eq!(found(&load("src")), "");
+    let error = |name| first_error(&load(name), |one| one.code == "border");
+    let (message, places, help) = error("srcc");
+    assert_eq!(message, "the packet graph has no `srcc :: Outside`");
+    assert_eq!(places, ["a.com: \"srcc\"", "a.flow: src"]);
+    assert_eq!(help, "is `src` meant?");
+    let (_, places, help) = error("out");
+    assert_eq!(places[1], "a.flow: out");
+    assert_eq!(help, "components reach the packets of an app Outside");
+    assert_eq!(error("elsewhere").2, "add `elsewhere :: Outside` to the graph");
+}
+
 /// Nothing says how many columns such an event has, so it has those it comes with.
 #[test]
 fn events_that_are_only_watched_are_shown_as_they_come() {
@@ -269,7 +354,7 @@ fn events_that_are_only_watched_are_shown_as_they_come() {
         rules :: Rules { fields: \"len\" }
         src -> rules";
     let rules = "
-        c1 flow::config(@N, \"src\", \"lenght\", 7) :- periodic(@N, E, 0, 1).
+        c1 flow::config(@N, \"src\", f_strcat(\"len\", \"ght\"), 7) :- periodic(@N, E, 0, 1).
         watch(packet). watch(send). watch(hold). watch(flow::refused). watch(stage::fault).
         watch(program::refused).";
     let program = load(rules, graph);

@@ -29,6 +29,7 @@ mod checked;
 pub mod components;
 mod counterparts;
 pub mod decode;
+mod derived;
 pub(crate) mod devices;
 mod fields;
 pub mod files;

@@ -10,6 +10,7 @@ use tidemill_packet::fields::Fields;
 use tidemill_packet::graph::{AppSpec, LinkSpec};
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{Type, TypeSet};
+use tidemill_stdx::sorted::SortedMap;
 
 use super::border::PacketBorder;
 use crate::borders::fields::types_of;
@@ -69,6 +70,23 @@ impl Program {
                 Ok(checked) => self.borders.packets.extend(checked),
                 Err(error) => self.diagnostics.push(error),
             }
+        }
+        self.check_ports_of_verdicts();
+    }
+
+    /// Checks the ports that rules name by constants; several apps may have one verdict.
+    fn check_ports_of_verdicts(&mut self) {
+        let mut apps: SortedMap<String, Vec<(String, Span)>> = SortedMap::new();
+        for border in self.written() {
+            let is_checked = self.borders.packets.iter().any(|checked| checked.app == border.name);
+            if is_checked {
+                apps.entry(border.verdict).or_default().push((border.name, border.span));
+            }
+        }
+        for (verdict, apps) in &apps {
+            let apps: Vec<_> = apps.iter().map(|(name, span)| (name.as_str(), *span)).collect();
+            let wrong = self.wrong_ports(verdict, &apps);
+            self.diagnostics.extend(wrong);
         }
     }
 

@@ -12,6 +12,7 @@
 mod border;
 mod check;
 mod kept;
+mod ports;
 mod state;
 
 use std::convert::Infallible;

@@ -2,7 +2,7 @@
 //! Python script; a simulation with failing nodes and parts counts the same, and repeats. Other
 //! tools read its output.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -151,12 +151,48 @@ fn parts_that_are_killed_come_back_and_all_is_counted() {
     let output = run("sim", &folder, "out", &["--script", &script]);
     let err = stderr(&output);
     assert_eq!(err.matches("fault[killed]").count(), 2, "{err}");
-    for app in ["telemetry", "both", "ours", "read"] {
-        assert_eq!(err.matches(&format!("tidemill: {app}: restarted")).count(), 2, "{err}");
+    for (app, times) in [("telemetry", 2), ("both", 2), ("ours", 2), ("read", 2), ("src", 4)] {
+        assert_eq!(err.matches(&format!("tidemill: {app}: restarted")).count(), times, "{err}");
     }
     // A flow whose component was killed counts twice, as it continues in another.
     let counted = Truth { flows: truth.flows + 1, ..truth };
     assert!(stdout(&output).starts_with(&format!("n0:1: {}\n", counted.line())), "{output:?}");
+    // Node 1 reads again after its crash: rows that it has written before come twice.
+    let flows = written(&folder, "out", "flows.csv");
+    let rows: BTreeSet<&str> = flows.lines().skip(1).collect();
+    let flows: String = [""].into_iter().chain(rows).map(|row| format!("{row}\n")).collect();
+    assert_eq!((sum(&flows, 8), sum(&flows, 9)), (truth.packets, truth.bytes));
+    assert_eq!(sum(&flows, 10), truth.flows + 1);
+    let lines = |name: &str| written(&folder, "out", name).lines().count() as u64;
+    assert_eq!((lines("heavy.jsonl"), lines("alarms.jsonl")), (truth.heavy, truth.alarms));
+}
+
+/// Apps that fail lose what they have in hand, which is nothing between two breaths: the files are
+/// those of a run without failures.
+#[test]
+fn apps_that_are_killed_change_nothing() {
+    let (folder, truth) = made(&PLAN);
+    let kills = "at 5 kill * app src\nat 10 kill * app read\nat 20 kill 0 app src\n\
+        at 30 kill * app telemetry\nat 40 kill 1 app src\nat 41 kill * app both\nat 190 end\n";
+    let script = folder.file("apps.sim", kills);
+    let output = run("sim", &folder, "out", &["--script", &script]);
+    assert!(stdout(&output).starts_with(&format!("n0:1: {}\n", truth.line())), "{output:?}");
+    is_true(&folder, "out", &truth);
+    // One node, whose run ends with its reader.
+    let script = folder.file("reader.sim", "at 20 kill 0 app src\nat 200 end\n");
+    let output = run("sim", &folder, "one", &["--nodes", "1", "--script", &script]);
+    assert!(stdout(&output).starts_with(&format!("{}\n", truth.line())), "{output:?}");
+    is_true(&folder, "one", &truth);
+    if !has("python3", &["-c", "pass"]) {
+        return skipped("the script in Python", "there is no python3");
+    }
+    for out in ["out", "one"] {
+        let mut count = Command::new("python3");
+        count.arg(root().join("examples/flows/count.py")).args(["traffic.pcap", out]);
+        let output = count.current_dir(folder.path()).output().expect("it starts");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        assert_eq!(stdout(&output), format!("{}\n", truth.line()));
+    }
 }
 
 /// Runs the session of the page, in a copy of the example.

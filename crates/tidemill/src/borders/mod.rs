@@ -170,6 +170,13 @@ pub(crate) fn finish_node_files(machine: &mut Machine) -> Vec<String> {
     machine.node.borders.decoders.problems().collect()
 }
 
+/// Counts what waits between the engines of the current node as lost, as it crashes. Packets are
+/// counted with those of the graph.
+pub(crate) fn lose(machine: &mut Machine) {
+    machine.node.borders.components.lose();
+    machine.node.borders.rules.iter().for_each(|rules| rules.lose());
+}
+
 /// Ends the files of rules; returns reports of lost rows.
 pub(crate) fn finish_files(machine: &mut Machine) -> Vec<String> {
     let faults = machine.sinks.finish();

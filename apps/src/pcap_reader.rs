@@ -1,5 +1,6 @@
 //! Packets out of a capture.
 
+use std::any::Any;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 
@@ -32,6 +33,8 @@ tidemill_packet::declare! {
     /// were captured and how long they were; `cut` counts those that are not whole, because the
     /// capture has only a part, or none of the bytes beyond 10 KiB.
     ///
+    /// An app that is killed goes on where it was.
+    ///
     /// Each of several workers reads the whole capture and takes the packets of its flows.
     app PcapReader {
         config PcapReaderConfig {
@@ -49,7 +52,12 @@ tidemill_packet::declare! {
 }
 
 /// See [`PcapReader::declaration`](tidemill_packet::app::Declared::declaration).
-pub struct PcapReader {
+///
+/// Empty once it has left its place for a successor.
+pub struct PcapReader(Option<Box<Reading>>);
+
+/// A capture that is being read.
+struct Reading {
     file: String,
     reader: Capture,
     frame: Frame,
@@ -90,7 +98,7 @@ fn check_times(file: &str, reader: &Capture, times: u64) -> Result<(), Fault> {
     Err(Fault::new(format!("`{file}` is a pipe, which is read once: leave out `times`")))
 }
 
-impl PcapReader {
+impl Reading {
     /// Reads the next packet, unless that has been read already.
     fn next(&mut self) -> Result<(), Ended> {
         if std::mem::take(&mut self.has_next) { Ok(()) } else { self.reader.poll(&mut self.frame) }
@@ -109,44 +117,6 @@ impl PcapReader {
             self.has_next = true;
             *pace = CaptureTime { wall_ns: self.frame.time_ns, loop_ns: last_due_ns };
         }
-    }
-}
-
-/// The time of the first packet of a capture, in nanoseconds since the epoch; `None` if there is no
-/// such capture, or it has none, or it is a pipe.
-pub fn first_time_ns(file: &str) -> Option<i64> {
-    if Input::is_live_at(Path::new(file)) {
-        return None;
-    }
-    let mut frame = Frame::default();
-    open(file).ok()?.next(&mut frame).ok()?;
-    Some(frame.time_ns)
-}
-
-impl App for PcapReader {
-    fn new(config: PcapReaderConfig, start: &mut Start) -> Result<PcapReader, Fault> {
-        let reader = open(&config.file)?;
-        check_times(&config.file, &reader, config.times)?;
-        if reader.input().input().is_live() && start.fanout().is_divided() {
-            let message = "is a pipe, which one worker can read: run one";
-            return Err(Fault::new(format!("`{}` {message}", config.file)));
-        }
-        Ok(PcapReader {
-            file: config.file,
-            reader,
-            frame: Frame::default(),
-            times: config.times,
-            read: 0,
-            pace: start.captures(),
-            fanout: start.fanout().clone(),
-            has_next: false,
-            last_ns: 0,
-            packets: 0,
-            broken_off: 0,
-            cut: 0,
-            is_done: false,
-            is_broken: false,
-        })
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
@@ -196,22 +166,6 @@ impl App for PcapReader {
         Ok(Progress::Ready)
     }
 
-    fn descriptor(&self) -> Option<RawFd> {
-        let input = self.reader.input().input();
-        (input.is_live() && !self.is_done).then(|| input.as_raw_fd())
-    }
-
-    fn report(&self) -> Vec<(&'static str, u64)> {
-        vec![("broken_off", self.broken_off), ("cut", self.cut)]
-    }
-
-    fn can_take(&self, config: &PcapReaderConfig) -> Result<(), Fault> {
-        if config.file == self.file {
-            return check_times(&self.file, &self.reader, config.times);
-        }
-        check_times(&config.file, &open(&config.file)?, config.times)
-    }
-
     /// The same capture is read on; another one is another source.
     fn reconfigure(&mut self, config: PcapReaderConfig) -> Reconfigured {
         if config.file != self.file {
@@ -224,5 +178,80 @@ impl App for PcapReader {
             (self.reader, self.is_done) = (reader, false);
         }
         Reconfigured::Kept
+    }
+}
+
+/// The time of the first packet of a capture, in nanoseconds since the epoch; `None` if there is no
+/// such capture, or it has none, or it is a pipe.
+pub fn first_time_ns(file: &str) -> Option<i64> {
+    if Input::is_live_at(Path::new(file)) {
+        return None;
+    }
+    let mut frame = Frame::default();
+    open(file).ok()?.next(&mut frame).ok()?;
+    Some(frame.time_ns)
+}
+
+impl App for PcapReader {
+    fn new(config: PcapReaderConfig, start: &mut Start) -> Result<PcapReader, Fault> {
+        let left = start.inherit::<Reading>().filter(|left| left.file == config.file);
+        if let Some(mut reading) = left {
+            reading.times = config.times;
+            return Ok(PcapReader(Some(reading)));
+        }
+        let reader = open(&config.file)?;
+        check_times(&config.file, &reader, config.times)?;
+        if reader.input().input().is_live() && start.fanout().is_divided() {
+            let message = "is a pipe, which one worker can read: run one";
+            return Err(Fault::new(format!("`{}` {message}", config.file)));
+        }
+        let reading = Reading {
+            file: config.file,
+            reader,
+            frame: Frame::default(),
+            times: config.times,
+            read: 0,
+            pace: start.captures(),
+            fanout: start.fanout().clone(),
+            has_next: false,
+            last_ns: 0,
+            packets: 0,
+            broken_off: 0,
+            cut: 0,
+            is_done: false,
+            is_broken: false,
+        };
+        Ok(PcapReader(Some(Box::new(reading))))
+    }
+
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        self.0.as_mut().map_or(Ok(Progress::Done), |reading| reading.pull(io))
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        let reading = self.0.as_ref().filter(|reading| !reading.is_done)?;
+        let input = reading.reader.input().input();
+        input.is_live().then(|| input.as_raw_fd())
+    }
+
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        let (broken_off, cut) = self.0.as_ref().map_or((0, 0), |it| (it.broken_off, it.cut));
+        vec![("broken_off", broken_off), ("cut", cut)]
+    }
+
+    fn can_take(&self, config: &PcapReaderConfig) -> Result<(), Fault> {
+        match self.0.as_ref().filter(|reading| reading.file == config.file) {
+            Some(reading) => check_times(&reading.file, &reading.reader, config.times),
+            None => check_times(&config.file, &open(&config.file)?, config.times),
+        }
+    }
+
+    fn reconfigure(&mut self, config: PcapReaderConfig) -> Reconfigured {
+        self.0.as_mut().map_or(Reconfigured::Restart, |reading| reading.reconfigure(config))
+    }
+
+    /// The place in the capture.
+    fn leave(&mut self) -> Option<Box<dyn Any>> {
+        self.0.take().map(|reading| reading as Box<dyn Any>)
     }
 }

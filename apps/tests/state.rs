@@ -277,6 +277,37 @@ fn sources_go_on_from_where_they_are() {
 }
 
 #[test]
+fn a_reader_that_is_killed_goes_on_where_it_was() {
+    let folder = Folder::new();
+    let path = folder.path("in");
+    let frames: Vec<Vec<u8>> = (0..1000_u16).map(|at| at.to_be_bytes().repeat(30)).collect();
+    write(&path, Format::Pcap, &frames);
+    for kind in ENGINES {
+        for times in [1, 2] {
+            let graph = format!(
+                "app :: PcapReader {{ file: \"{path}\", times: {times} }} app -> end :: Sink"
+            );
+            let mut engine = start(kind, &graph);
+            engine.breathe();
+            let first = count(&engine, "end", "taken_packets");
+            assert!(first > 0 && first < 1000, "{first}");
+            for ms in [200, 400] {
+                assert!(engine.kill("app") && !engine.kill("app"));
+                engine.set_time(ms * 1_000_000, 0);
+                engine.breathe();
+            }
+            (0..20).for_each(|_| _ = engine.breathe());
+            assert_eq!(count(&engine, "end", "taken_packets"), 1000 * times, "{kind:?}");
+            // One that is done brings nothing more.
+            assert!(engine.kill("app"));
+            engine.set_time(2_000_000_000, 0);
+            (0..20).for_each(|_| _ = engine.breathe());
+            assert_eq!(count(&engine, "end", "taken_packets"), 1000 * times, "{kind:?}");
+        }
+    }
+}
+
+#[test]
 fn a_tap_writes_on_into_its_capture() {
     let folder = Folder::new();
     let path = folder.path("out");

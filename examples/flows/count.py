@@ -6,6 +6,7 @@ there (`flows.csv`, `heavy.jsonl`, `alarms.jsonl`) must be what is found here, e
 
 import collections
 import csv
+import glob
 import json
 import struct
 import sys
@@ -132,15 +133,25 @@ def compare(what, here, there):
     return False
 
 
+def paths(folder, name):
+    """The file of that name; of several nodes each has written one, in a folder of its own."""
+    return glob.glob(f"{folder}/{name}") or sorted(glob.glob(f"{folder}/[0-9]*/{name}"))
+
+
 def agrees(counts, folder):
-    with open(f"{folder}/flows.csv", encoding="utf-8") as file:
-        rows = [tuple(row[1:]) for row in csv.reader(file)][1:]
+    rows = []
+    for path in paths(folder, "flows.csv"):
+        with open(path, encoding="utf-8") as file:
+            rows += [tuple(row[1:]) for row in csv.reader(file)][1:]
     flows = collections.Counter(rows)
     here = collections.Counter(tuple(str(value) for value in part) for part in counts.parts)
 
     def lines(name):
-        with open(f"{folder}/{name}", encoding="utf-8") as file:
-            return [json.loads(line) for line in file]
+        found = []
+        for path in paths(folder, name):
+            with open(path, encoding="utf-8") as file:
+                found += [json.loads(line) for line in file]
+        return found
 
     heavy = {(line["a2"], line["a3"], line["a4"]) for line in lines("heavy.jsonl")}
     alarms = {(line["a2"], line["a3"], line["a4"], line["a5"]) for line in lines("alarms.jsonl")}

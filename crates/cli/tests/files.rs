@@ -50,11 +50,18 @@ fn a_simulation_writes_below_the_root_and_repeats() {
             "ticks.jsonl",
             "ticks.parquet",
         ];
-        assert_eq!(names(&out), expected);
+        assert_eq!(names(&out), ["0", "1"]);
+        for (node, rows) in [("0", 5), ("1", 5)] {
+            let own = out.join(node);
+            assert_eq!(names(&own), expected);
+            let lines = read(&own, "ticks.jsonl");
+            let is_own = |line: &str| line.starts_with(&format!("{{\"a1\":\"n{node}:1\","));
+            assert!(lines.lines().all(is_own) && lines.lines().count() == rows, "{lines}");
+        }
+        let out = out.join("0");
         let lines = read(&out, "ticks.jsonl");
         let first = lines.lines().next().expect("a line");
         assert_eq!(first, r#"{"a1":"n0:1","a2":1,"a3":"b\"x\"","a4":[1,"a"]}"#);
-        assert_eq!(lines.lines().count(), 10);
         let parts = expected.iter().filter(|name| name.starts_with("by-"));
         assert_eq!(parts.map(|name| read(&out, name)).collect::<String>(), lines);
         let table = read(&out, "ticks.csv");

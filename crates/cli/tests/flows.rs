@@ -2,7 +2,7 @@
 //! Python script; a simulation with failing nodes and parts counts the same, and repeats. Other
 //! tools read its output.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -41,6 +41,20 @@ fn read(folder: &Folder, name: &str) -> String {
     fs::read_to_string(folder.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
+/// A file that was written below `out`; of several nodes, what each of them has written.
+fn written(folder: &Folder, out: &str, name: &str) -> String {
+    if folder.path().join(out).join(name).exists() {
+        return read(folder, &format!("{out}/{name}"));
+    }
+    let nodes = (0..2).map(|node| read(folder, &format!("{out}/{node}/{name}")));
+    let is_table = name.ends_with(".csv");
+    let lines = |(node, text): (usize, String)| {
+        let lines = text.lines().skip(usize::from(is_table && node > 0));
+        lines.map(|line| format!("{line}\n")).collect::<String>()
+    };
+    nodes.enumerate().map(lines).collect()
+}
+
 /// Column `at` of the rows of a table, from 1, summed up.
 fn sum(table: &str, at: usize) -> u64 {
     let column = |row: &str| row.split(',').nth(at - 1).and_then(|it| it.parse::<u64>().ok());
@@ -49,12 +63,12 @@ fn sum(table: &str, at: usize) -> u64 {
 
 /// The files contain the counts of the generator.
 fn is_true(folder: &Folder, out: &str, truth: &Truth) {
-    let flows = read(folder, &format!("{out}/flows.csv"));
+    let flows = written(folder, out, "flows.csv");
     assert_eq!(flows.lines().count() as u64, 1 + truth.parts);
     assert_eq!((sum(&flows, 8), sum(&flows, 9)), (truth.packets, truth.bytes));
     assert_eq!(sum(&flows, 10), truth.flows);
-    assert_eq!(read(folder, &format!("{out}/heavy.jsonl")).lines().count() as u64, truth.heavy);
-    assert_eq!(read(folder, &format!("{out}/alarms.jsonl")).lines().count() as u64, truth.alarms);
+    let lines = |name: &str| written(folder, out, name).lines().count() as u64;
+    assert_eq!((lines("heavy.jsonl"), lines("alarms.jsonl")), (truth.heavy, truth.alarms));
 }
 
 #[test]
@@ -105,10 +119,11 @@ fn it_counts_right_whatever_the_traffic() {
 /// All output of a simulation: what it printed, and its files.
 fn simulated(folder: &Folder, out: &str, more: &[&str]) -> (String, BTreeMap<String, Vec<u8>>) {
     let output = run("sim", folder, out, more);
-    let entries = fs::read_dir(folder.path().join(out)).expect("a folder");
-    let paths = entries.map(|entry| entry.expect("it").path()).filter(|path| path.is_file());
+    let out = folder.path().join(out);
+    let nodes = [0, 1].map(|node| fs::read_dir(out.join(node.to_string())).expect("a folder"));
+    let paths = nodes.into_iter().flatten().map(|entry| entry.expect("it").path());
     let file = |path: std::path::PathBuf| {
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let name = path.strip_prefix(&out).expect("below").to_string_lossy().into_owned();
         (name, fs::read(path).expect("a file"))
     };
     (stdout(&output), paths.map(file).collect())
@@ -121,7 +136,7 @@ fn two_nodes_that_lose_datagrams_count_the_same_and_repeat() {
     assert!(one.0.starts_with(&format!("n0:1: {}\n", truth.line())), "{}", one.0);
     assert!(one.0.contains("summary: 2 nodes (2 alive)") && one.0.contains("dropped: lost "));
     is_true(&folder, "one", &truth);
-    assert_eq!(one.1.len(), 5, "{:?}", one.1.keys());
+    assert_eq!(one.1.len(), 2 * 5, "{:?}", one.1.keys());
     assert!(one == simulated(&folder, "two", &["-D", "PARQUET=1"]), "a seed repeats");
     let other = simulated(&folder, "three", &["-D", "PARQUET=1", "--seed", "2"]);
     assert!(one.0 != other.0 && one.1 != other.1, "another seed is another run");
@@ -136,12 +151,48 @@ fn parts_that_are_killed_come_back_and_all_is_counted() {
     let output = run("sim", &folder, "out", &["--script", &script]);
     let err = stderr(&output);
     assert_eq!(err.matches("fault[killed]").count(), 2, "{err}");
-    for app in ["telemetry", "both", "ours", "read"] {
-        assert_eq!(err.matches(&format!("tidemill: {app}: restarted")).count(), 2, "{err}");
+    for (app, times) in [("telemetry", 2), ("both", 2), ("ours", 2), ("read", 2), ("src", 4)] {
+        assert_eq!(err.matches(&format!("tidemill: {app}: restarted")).count(), times, "{err}");
     }
     // A flow whose component was killed counts twice, as it continues in another.
     let counted = Truth { flows: truth.flows + 1, ..truth };
     assert!(stdout(&output).starts_with(&format!("n0:1: {}\n", counted.line())), "{output:?}");
+    // Node 1 reads again after its crash: rows that it has written before come twice.
+    let flows = written(&folder, "out", "flows.csv");
+    let rows: BTreeSet<&str> = flows.lines().skip(1).collect();
+    let flows: String = [""].into_iter().chain(rows).map(|row| format!("{row}\n")).collect();
+    assert_eq!((sum(&flows, 8), sum(&flows, 9)), (truth.packets, truth.bytes));
+    assert_eq!(sum(&flows, 10), truth.flows + 1);
+    let lines = |name: &str| written(&folder, "out", name).lines().count() as u64;
+    assert_eq!((lines("heavy.jsonl"), lines("alarms.jsonl")), (truth.heavy, truth.alarms));
+}
+
+/// Apps that fail lose what they have in hand, which is nothing between two breaths: the files are
+/// those of a run without failures.
+#[test]
+fn apps_that_are_killed_change_nothing() {
+    let (folder, truth) = made(&PLAN);
+    let kills = "at 5 kill * app src\nat 10 kill * app read\nat 20 kill 0 app src\n\
+        at 30 kill * app telemetry\nat 40 kill 1 app src\nat 41 kill * app both\nat 190 end\n";
+    let script = folder.file("apps.sim", kills);
+    let output = run("sim", &folder, "out", &["--script", &script]);
+    assert!(stdout(&output).starts_with(&format!("n0:1: {}\n", truth.line())), "{output:?}");
+    is_true(&folder, "out", &truth);
+    // One node, whose run ends with its reader.
+    let script = folder.file("reader.sim", "at 20 kill 0 app src\nat 200 end\n");
+    let output = run("sim", &folder, "one", &["--nodes", "1", "--script", &script]);
+    assert!(stdout(&output).starts_with(&format!("{}\n", truth.line())), "{output:?}");
+    is_true(&folder, "one", &truth);
+    if !has("python3", &["-c", "pass"]) {
+        return skipped("the script in Python", "there is no python3");
+    }
+    for out in ["out", "one"] {
+        let mut count = Command::new("python3");
+        count.arg(root().join("examples/flows/count.py")).args(["traffic.pcap", out]);
+        let output = count.current_dir(folder.path()).output().expect("it starts");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        assert_eq!(stdout(&output), format!("{}\n", truth.line()));
+    }
 }
 
 /// Runs the session of the page, in a copy of the example.

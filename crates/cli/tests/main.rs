@@ -51,6 +51,7 @@ mod signals;
 mod sim;
 mod sim_workers;
 mod sources;
+mod system;
 mod top;
 mod usage;
 mod why;

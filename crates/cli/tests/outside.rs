@@ -294,17 +294,18 @@ fn simulated_hours_pass_at_once_and_repeat() {
         output.expect("the command starts")
     };
     let (first, again, other) = (run(&[]), run(&["--seed", "1"]), run(&["--seed", "2"]));
-    assert_eq!((status(&first), stderr(&first).as_str()), (0, ""));
-    let hours: Vec<String> = stdout(&first)
-        .lines()
-        .map(|line| line.split(' ').next().unwrap_or_default().to_owned())
-        .collect();
+    assert_eq!(status(&first), 0, "{}", stderr(&first));
+    let text = stdout(&first);
+    let (lines, summary) = text.split_at(text.find("summary: ").expect("a summary"));
+    assert!(summary.starts_with("summary: 1 nodes (1 alive), 10800"), "{text}");
+    let hours: Vec<String> =
+        lines.lines().map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect();
     assert_eq!(hours, ["3600000", "7200000", "10800000"]);
     assert_eq!(stdout(&first), stdout(&again));
-    assert_ne!(stdout(&first), stdout(&other));
+    assert_ne!(stdout(&first).lines().next(), stdout(&other).lines().next());
     // Time is up before the third.
     let short = run(&["--for", "8000"]);
-    assert_eq!(stdout(&short).lines().count(), 2, "{}", stdout(&short));
+    assert_eq!(stdout(&short).lines().count(), 2 + 1, "{}", stdout(&short));
     let several = run(&["--nodes", "3"]);
     assert_eq!(status(&several), 0, "{}", stderr(&several));
     assert_eq!(stdout(&several).matches("n2:1: ").count(), 3, "{}", stdout(&several));

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::common::node::free_addresses;
 use crate::common::{Folder, PING, run, status, stderr, stdout, tidemill};
 
 /// Nodes that run until the test is over.
@@ -282,6 +283,57 @@ fn tuples_from_outside_have_locations() {
     };
     assert_eq!(seen("pair(\"n1:1\", 5)"), "n1:1 s r1 first(\"n1:1\", 5)");
     assert_eq!(seen("pair(5, @\"n1:1\")"), "n1:1 s r2 second(\"n1:1\", 5)");
+}
+
+/// A tuple that no node gets is a mistake, though not one that stops the program.
+#[test]
+fn tuples_without_a_node_are_warned_of() {
+    let folder = Folder::new();
+    let file = folder.file("a.olg", "r1 seen(@N, X) :- ev(@N, X). watch(seen).\n");
+    let warning = |line: &str, tuple: &str| {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        words.insert(1, &file);
+        let output = tidemill().args(words).arg(tuple).output().expect("runs");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        let text = stderr(&output);
+        let found = text.lines().find_map(|line| line.split_once("warning[fact-nowhere]: "));
+        (found.map_or(String::new(), |(_, message)| message.to_owned()), text)
+    };
+    let elsewhere = "no node has this event: none has the address `localhost:10000`";
+    let no_address = "no node has this event: its location is no address";
+    for verb in ["sim --nodes 3 --for 1", "test --nodes 1..3 --for 1 --seeds 1..2"] {
+        let line = format!("{verb} --inject");
+        let (message, text) = warning(&line, "ev(\"localhost:10000\", 3)");
+        assert_eq!(message, elsewhere);
+        assert!(text.contains("--inject:1:1: warning"), "{text}");
+        assert!(text.contains("help: the nodes are `n0:1` to `n2:1`"), "{text}");
+        assert_eq!(warning(&line, "ev(NODE_ID, 1)").0, no_address);
+        assert_eq!(warning(&line, "ev(7, 1)").0, no_address);
+        for right in ["ev(\"n2:1\", 1)", "ev(NODE, 1)", "ev(LANDMARK, 1)"] {
+            assert_eq!(warning(&line, right).0, "", "{right}");
+        }
+    }
+    let line = "run --listen 127.0.0.1:0 --for 0.1 --inject";
+    assert_eq!(warning(line, "ev(\"n0:1\", 1)").0, "", "the port is not known");
+    assert_eq!(warning(line, "ev(NODE_COUNT, 1)").0, no_address);
+    let address = &free_addresses(1)[0];
+    let line = format!("run --listen {address} --for 0.1 --fact");
+    assert_eq!(warning(&line, &format!("ev({address:?}, 1)")).0, "");
+    let (message, text) = warning(&line, "ev(\"localhost:10000\", 1)");
+    assert_eq!(message, elsewhere.replace("event", "fact"));
+    assert!(text.contains(&format!("the only node is `{address}`")), "{text}");
+}
+
+#[test]
+fn schemas_alone_do_not_run() {
+    let folder = Folder::new();
+    let file = folder.file("s.proto", "syntax = \"proto3\"; message A { int32 a = 1; }\n");
+    for line in ["run", "sim", "sim --for 1", "test --for 1 --seeds 1..1", "explore"] {
+        let output = run(&format!("{line} {file}"));
+        assert_eq!((status(&output), stdout(&output).as_str()), (1, ""), "{line}");
+        let reason = "the program has schemas only: nothing in it runs";
+        assert!(stderr(&output).contains(reason), "{line}: {}", stderr(&output));
+    }
 }
 
 #[test]

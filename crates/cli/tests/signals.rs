@@ -72,6 +72,19 @@ fn a_signal_ends_a_simulation_whatever_it_does() {
             assert!(took < END_MAX, "{name}: {took:?}");
         }
     }
+    // Each kind of program.
+    let waits = "COMPONENT Main REQUIRES SystemTime; BEGIN WRITE(\"hi\"); WRITELINE;
+        WHILE TRUE DO SystemTime!Wait(1); SystemTime?Passed END END Main;";
+    let graph = "src :: Generator { frames: [\"hex 01\"], packets: 1000000000, rate: 1000 }
+        end :: Sink
+        src -> end";
+    for (name, text, lines) in [("waits.com", waits, "hi\n"), ("source.flow", graph, "")] {
+        let (output, _) = interrupt(&["sim", &folder.file(name, text)], "-INT");
+        assert_eq!(status(&output), 130, "{name}: {}", stderr(&output));
+        let text = stdout(&output);
+        assert!(text.starts_with(&format!("{lines}summary: 1 nodes")), "{name}: {text}");
+        assert!(text.ends_with("; seed 1; interrupted\n"), "{name}: {text}");
+    }
     let file = folder.file("idle.olg", IDLE);
     let json = ["sim", &file, "--for", "4000000000", "--json"];
     let ping = "r1 ping(@N, E) :- periodic(@N, E, 0).\n";

@@ -8,7 +8,7 @@ pub(crate) fn address(index: u32) -> String {
 }
 
 /// The node of an address; `None` if it is not one.
-pub(crate) fn number(address: &str) -> Option<u32> {
+pub fn number(address: &str) -> Option<u32> {
     let digits = address.strip_prefix('n')?.strip_suffix(":1")?;
     // Only the form that `address` writes: a node has one address.
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());

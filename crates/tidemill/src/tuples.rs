@@ -3,7 +3,9 @@
 use std::fmt;
 
 use tidemill_diag::nearest;
+use tidemill_overlog::fleet::Extra;
 use tidemill_overlog::is_predeclared;
+use tidemill_overlog::net::address::is_address;
 use tidemill_overlog::node::{Identity, node_id};
 use tidemill_relation::expr::{Expr, Param};
 use tidemill_relation::plan::{Plan, RelationId};
@@ -135,6 +137,29 @@ pub fn expressions(pattern: &Pattern) -> Option<Vec<Expr>> {
         Term::Any | Term::Variable(_) => None,
     };
     pattern.terms.iter().map(expression).collect()
+}
+
+/// Where a tuple is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Location<'t> {
+    /// At each node, or at the landmark.
+    AtNodes,
+    /// At the node of an address.
+    At(&'t str),
+    /// Its location is no address.
+    Nowhere,
+}
+
+/// Where a tuple without registers is.
+pub fn location(tuple: &Extra) -> Location<'_> {
+    match tuple.columns.get(tuple.location as usize) {
+        Some(Expr::Param(Param::Node | Param::Landmark)) => Location::AtNodes,
+        Some(Expr::Const(value)) => match value.get() {
+            Value::Str(text) if is_address(text) => Location::At(text),
+            _ => Location::Nowhere,
+        },
+        _ => Location::Nowhere,
+    }
 }
 
 /// The values of a node's parameters.

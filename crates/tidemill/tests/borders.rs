@@ -29,7 +29,7 @@ r1 seen(@N, Bytes) :- packet(@N, Input, Bytes).
 r2 send(@N, \"out\", Bytes) :- packet(@N, \"src\", Bytes).
 r3 send(@N, \"copy\", Bytes) :- packet(@N, \"src\", Bytes), Bytes == b\"\\x02\\x02\".
 r4 send(@N, \"copy\", 7) :- packet(@N, \"src\", Bytes), Bytes == b\"\\x03\".
-r5 send(@N, \"nowhere\", Bytes) :- packet(@N, \"src\", Bytes), Bytes == b\"\\x04\".
+r5 send(@N, f_strcat(\"no\", \"where\"), Bytes) :- packet(@N, \"src\", Bytes), Bytes == b\"\\x04\".
 watch(seen).";
 
 fn load(rules: &str, graph: &str) -> Program {
@@ -168,7 +168,31 @@ fn fields_are_columns_and_verdicts_send_the_packets_themselves() {
         counters.iter().find(|(other, _)| **other == name).map(|(_, count)| *count)
     };
     assert_eq!(["events", "verdicts", "stale"].map(count), [Some(5), Some(3), Some(1)]);
-    // The held packet has been sent, and all others are freed.
+    // The packet whose time is not over is held still, and all others are freed.
+    assert_eq!(report.packets.expect("a graph").packets.alive(), 1);
+}
+
+/// A packet that is held for three seconds, and sent each half second of four.
+#[test]
+fn held_packets_are_sent_as_often_as_rules_say() {
+    let graph = "src :: Generator { frames: [\"hex 01\"], packets: 1 }
+        rules :: Rules { fields: \"len\" }
+        end :: Sink
+        src -> rules -> end";
+    let rules = "
+        materialize(kept, infinity, infinity, keys(2)).
+        r1 hold(@N, Port, Id, 2) :- packet(@N, Port, Id, Len).
+        r2 kept(@N, Id, Port) :- packet(@N, Port, Id, Len).
+        r3 hold(@N, Port, Id, 2) :- periodic(@N, E, 1.1, 1), kept(@N, Id, Port).
+        r4 send(@N, \"end\", Id) :- periodic(@N, E, 0.5, 8), kept(@N, Id, _).";
+    let program = load(rules, graph);
+    assert_eq!(found(&program), "");
+    let options = SimOptions { end_ns: Some(5_000_000_000), ..SimOptions::default() };
+    let simulation = Simulation::new(program, options).expect("it is right");
+    let report = simulation.run(Console::silent()).expect("it runs");
+    let count = |name: &str| report.borders.iter().find(|(other, _)| other == name).map(|it| it.1);
+    assert_eq!(["rules/verdicts", "rules/stale"].map(count), [Some(6), Some(2)]);
+    assert_eq!(received(&report, "->end."), 6);
     assert_eq!(report.packets.expect("a graph").packets.alive(), 0);
 }
 
@@ -238,6 +262,91 @@ fn settings_need_a_graph_and_its_refusals_have_five_columns() {
     assert!(found(&program).contains("`flow::refused` has 5 columns"), "{}", found(&program));
 }
 
+/// What rules and facts write as constants is known before the run.
+#[test]
+fn constants_are_apps_keys_and_values_of_the_graph() {
+    let graph = "src :: Source { packets: 1 }
+        rl :: RateLimiter { rate: 1000, burst: 100 }
+        end :: Sink
+        src -> rl -> end";
+    let error = |rules: &str| first_error(&load(rules, graph), |one| one.code == "border");
+    for (row, message, places, help) in [
+        ("\"rll\", \"rate\", 5", "the graph has no app `rll`", "\"rll\"", "is `rl` meant?"),
+        (
+            "\"rl\", \"raate\", 5",
+            "`rl`, a RateLimiter, has no key `raate`",
+            "\"raate\"",
+            "is `rate` meant?",
+        ),
+        ("\"rl\", \"rate\", \"abc\"", "`rate`: ", "\"abc\"", ""),
+        ("\"rl\", \"rate\", null", "it is no value of a setting", "null", ""),
+    ] {
+        let fact = format!("flow::config(@NODE, {row}).");
+        let rule = format!("r1 flow::config(@N, {row}) :- go(@N).");
+        for rules in [&fact, &rule] {
+            let (found, labels, hint) = error(rules);
+            assert!(found.starts_with(message), "{found}");
+            assert_eq!(labels, [format!("a.olg: {places}"), "a.flow: rl".to_owned()]);
+            assert_eq!(hint, help, "{rules}");
+        }
+    }
+    let right = "flow::config(@NODE, \"rl\", \"rate\", 5).
+        r1 flow::config(@N, App, \"burst\", 7) :- some(@N, App).
+        r2 delete flow::config(@N, \"rll\", K, V) :- go(@N), flow::config(@N, \"rll\", K, V).";
+    assert!(!load(right, graph).has_errors(), "{}", found(&load(right, graph)));
+}
+
+#[test]
+fn constant_ports_of_verdicts_are_outputs() {
+    let graph = "src :: Source { packets: 1 }
+        a :: Rules
+        b :: Rules { event: \"other\" }
+        left :: Sink
+        right :: Sink
+        src -> a -> left
+        b -> right";
+    let rules = |port: &str| {
+        format!(
+            "r1 send(@N, {port:?}, B) :- packet(@N, P, B). r2 send(@N, P, B) :- other(@N, P, B)."
+        )
+    };
+    for port in ["left", "right"] {
+        assert_eq!(found(&load(&rules(port), graph)), "");
+    }
+    let error = |port| first_error(&load(&rules(port), graph), |one| one.code == "border");
+    let (message, places, help) = error("lefd");
+    assert_eq!(message, "no link of `a` leads to `lefd`");
+    assert_eq!(places, ["a.olg: \"lefd\"", "a.flow: a"]);
+    assert_eq!(help, "is `left` meant? ports go by the apps at the other ends");
+    assert_eq!(error("output").2, "its outputs are left, right");
+}
+
+/// Components beside a graph open apps `Outside`.
+#[test]
+fn literal_names_of_apps_that_components_open_are_checked() {
+    let component = |name: &str| {
+        format!(
+            "COMPONENT {{ENTRYPOINT}} Main REQUIRES Packets;
+             BEGIN Packets!Open(\"{name}\"); Packets?Opened END Main;"
+        )
+    };
+    let graph = "src :: Outside\nout :: Sink\nsrc -> out";
+    let load = |name: &str| {
+        let text = component(name);
+        Program::of_texts(&[("a.flow", graph), ("a.com", &text)], &LoadOptions::default())
+    };
+    assert_eq!(found(&load("src")), "");
+    let error = |name| first_error(&load(name), |one| one.code == "border");
+    let (message, places, help) = error("srcc");
+    assert_eq!(message, "the packet graph has no `srcc :: Outside`");
+    assert_eq!(places, ["a.com: \"srcc\"", "a.flow: src"]);
+    assert_eq!(help, "is `src` meant?");
+    let (_, places, help) = error("out");
+    assert_eq!(places[1], "a.flow: out");
+    assert_eq!(help, "components reach the packets of an app Outside");
+    assert_eq!(error("elsewhere").2, "add `elsewhere :: Outside` to the graph");
+}
+
 /// Nothing says how many columns such an event has, so it has those it comes with.
 #[test]
 fn events_that_are_only_watched_are_shown_as_they_come() {
@@ -245,7 +354,7 @@ fn events_that_are_only_watched_are_shown_as_they_come() {
         rules :: Rules { fields: \"len\" }
         src -> rules";
     let rules = "
-        c1 flow::config(@N, \"src\", \"lenght\", 7) :- periodic(@N, E, 0, 1).
+        c1 flow::config(@N, \"src\", f_strcat(\"len\", \"ght\"), 7) :- periodic(@N, E, 0, 1).
         watch(packet). watch(send). watch(hold). watch(flow::refused). watch(stage::fault).
         watch(program::refused).";
     let program = load(rules, graph);
@@ -280,6 +389,36 @@ fn sides_that_do_not_fit_are_found_when_they_are_loaded() {
     assert!(message.contains("is a table, and packets are events"), "{message}");
     let alone = Program::of_text("a.flow", GRAPH, &LoadOptions::default());
     assert!(found(&alone).contains("the rules of the program, which has none"));
+}
+
+/// A packet that no verdict can send is lost: so a verdict that is named, or that an output needs,
+/// has to be there.
+#[test]
+fn verdicts_are_relations_of_the_rules() {
+    let graph = |settings: &str, output: &str| {
+        format!("src :: Source {{ packets: 1 }}\nr :: Rules {settings}\nsrc -> r {output}")
+    };
+    let error = |rules: &str, settings: &str, output: &str| {
+        first_error(&load(rules, &graph(settings, output)), |one| one.code == "border")
+    };
+    let fields = "{ fields: \"len\", verdict: \"sendd\" }";
+    let rules = "r1 send(@N, \"end\", Id) :- packet(@N, Port, Id, Len).";
+    for output in ["", "-> end :: Sink"] {
+        let (message, places, help) = error(rules, fields, output);
+        assert_eq!(message, "`r` sends the packets of `sendd`, which the rules do not have");
+        assert_eq!(places, ["a.flow: r", "a.olg: send"]);
+        assert_eq!(help, "is `send` meant? `verdict` names it");
+    }
+    let counts = "r1 seen(@N, Bytes) :- packet(@N, Port, Bytes). watch(seen).";
+    let (.., help) = error(counts, "{ verdict: \"elsewhere\" }", "");
+    assert_eq!(help, "write a rule with `elsewhere(@N, Port, Bytes)` as its head");
+    let (message, ..) = error(counts, "", "-> end :: Sink");
+    assert_eq!(message, "`r` sends the packets of `send`, which the rules do not have");
+    // Sinks.
+    for settings in ["", "{ verdict: \"\" }"] {
+        assert_eq!(found(&load(counts, &graph(settings, ""))), "");
+    }
+    assert_eq!(found(&load(rules, &graph("{ fields: \"len\", verdict: \"\" }", ""))), "");
 }
 
 #[test]

@@ -95,8 +95,9 @@ fn a_node_that_crashes_has_nothing_left_and_begins_anew() {
 fn components_and_graphs_alone_have_nodes_too() {
     let program = load(&[("a.com", COMPONENT)]);
     let (text, _, report) = simulated(program, SimOptions::default(), "");
-    assert_eq!(text, "tick 1\ntick 2\ntick 3\n");
-    assert!(report.is_plain && report.is_well());
+    let (ticks, summary) = text.split_at(text.find("summary").expect("the last line"));
+    assert_eq!(ticks, "tick 1\ntick 2\ntick 3\n");
+    assert!(summary.starts_with("summary: 1 nodes (1 alive), ") && report.is_well(), "{text}");
     let options = || SimOptions { nodes: 2, ..SimOptions::default() };
     let (text, _, report) = simulated(load(&[("a.com", COMPONENT)]), options(), "");
     assert!(text.contains("n1:1: tick 3\n") && text.contains("\nsummary: 2 nodes (2 alive), 3."));
@@ -279,6 +280,60 @@ fn counts_of_borders_outlive_crashes() {
     };
     assert_eq!(events(""), Some(3 * 3));
     assert_eq!(events("at 1 crash 1\nat 2 restart 1\nat 3 crash 1\nat 3 crash 2"), Some(4 * 3));
+}
+
+/// What a crash takes from a stage of components, and from deliveries that wait for a component.
+#[test]
+fn what_a_crash_takes_is_counted() {
+    let rules = "
+        stage(\"cl:Echo\", ask, answer, keys(2)).
+        r1 ask(@N, K, V) :- given(@N, K, V).
+        r2 heard(@N, K, V) :- answer(@N, K, V).
+        r3 tick(@N, E) :- periodic(@N, E, 0.1).
+        watch(heard).";
+    let components = "
+        INTERFACE Work; { IN A(n: INTEGER) { OUT B(n: INTEGER) } OUT Done } END Work;
+        INTERFACE RulesTicks; { IN Next ( OUT tick(change: CHARACTER; e: INTEGER) | OUT End ) }
+        END RulesTicks;
+        COMPONENT Echo OFFERS Work REQUIRES SystemTime;
+          IMPLEMENTATION Work; VARIABLE n: INTEGER;
+          BEGIN WHILE ?A DO ?A(n); SystemTime!Wait(300); SystemTime?Passed; !B(n); !Done END
+          END Work;
+        END Echo;
+        COMPONENT {ENTRYPOINT} Main REQUIRES RulesTicks, SystemTime;
+          VARIABLE c: CHARACTER; e: INTEGER;
+        BEGIN
+          WHILE TRUE DO
+            RulesTicks!Next; RulesTicks?tick(c, e);
+            SystemTime!Wait(1000); SystemTime?Passed
+          END
+        END Main;";
+    let run = |script: &str| {
+        let injected = LoadOptions {
+            injected: Some(["given".to_owned()].into_iter().collect()),
+            ..LoadOptions::default()
+        };
+        let program = Program::of_texts(&[("a.olg", rules), ("a.com", components)], &injected);
+        let options = SimOptions { end_ns: Some(5_000_000_000), ..SimOptions::default() };
+        simulated(program, options, script).2.borders
+    };
+    let count = |borders: &[(String, u64)], name: &str| {
+        borders.iter().find(|(known, _)| known == name).map(|(_, count)| *count)
+    };
+    let inputs = "at 1 inject 0 given(NODE, 1, 7)\nat 1 inject 0 given(NODE, 1, 8)\n\
+        at 1 inject 0 given(NODE, 2, 9)\n";
+    // Two keys are in progress, and an input waits; then one of three is done, or all.
+    for (at, out, lost) in [("1.01", 0, 3), ("1.4", 2, 1), ("2", 3, 0)] {
+        let borders = run(&format!("{inputs}at {at} crash 0"));
+        let of_stage = |name: &str| count(&borders, &format!("cl:Echo/{name}"));
+        assert_eq!((of_stage("out"), of_stage("lost")), (Some(out), Some(lost)), "{borders:?}");
+    }
+    // A component takes one tick of each ten.
+    let borders = run("at 2.55 crash 0");
+    let [out, lost] = ["out", "lost"].map(|name| count(&borders, &format!("RulesTicks/{name}")));
+    let ticks = out.zip(lost).map(|(out, lost)| out + lost);
+    assert!((24..=26).contains(&ticks.unwrap_or(0)), "{borders:?}");
+    assert!(lost.is_some_and(|lost| lost > 20), "{borders:?}");
 }
 
 /// Node 1 sends node 0 a text of 16 * 2^steps bytes.

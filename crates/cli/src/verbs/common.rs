@@ -1,5 +1,4 @@
-//! What `run` and `sim` have in common: loading, tuples from the command line, the console,
-//! statistics.
+//! What `run` and `sim` have in common: loading, the console, statistics.
 
 use std::fmt::Display;
 use std::fs;
@@ -15,18 +14,16 @@ use tidemill::cost::peak_bytes;
 use tidemill::history::{self, Model, ModelName};
 use tidemill::keys::Token;
 use tidemill::profile;
-use tidemill::program::Program;
 use tidemill::program::folder::CODE;
+use tidemill::program::{FileKind, Kinds, Program};
 use tidemill::run::Report;
 use tidemill::service::{Manager, Service};
 use tidemill::summary::{RuleTotals, Summary};
-use tidemill::tuples;
-use tidemill_diag::{Diagnostic, Sources as Texts, Span, has_errors};
+use tidemill_diag::{Diagnostic, Sources as Texts, has_errors};
 use tidemill_event::{Os, User};
-use tidemill_overlog::fleet::{Extra, Seal};
-use tidemill_relation::text::{TextError, parse_pattern};
+use tidemill_overlog::fleet::Seal;
 
-use crate::args::{Define, Keys, Sources, Tuples};
+use crate::args::{Define, Keys, Sources};
 use crate::report::Reporter;
 use crate::status::Status;
 use crate::verbs::{components, packets};
@@ -35,6 +32,15 @@ use crate::verbs::{components, packets};
 pub fn report_all(sources: &Texts, found: &[Diagnostic], report: Reporter) -> Result<(), Status> {
     report.diagnostics(sources, found);
     if has_errors(found) { Err(Status::Failed) } else { Ok(()) }
+}
+
+/// Refuses a program in which nothing runs.
+pub fn refuse_idle(kinds: Kinds, report: Reporter) -> Result<(), Status> {
+    let is_idle = kinds.has(FileKind::Schemas) && kinds.iter().count() == 1;
+    if is_idle {
+        return Err(failed(report, "the program has schemas only: nothing in it runs"));
+    }
+    Ok(())
 }
 
 /// Refuses options without effect. Each note begins with its option, which may be from the settings
@@ -126,61 +132,6 @@ pub fn failed(report: Reporter, message: impl Display) -> Status {
     Status::Failed
 }
 
-/// The tuples of `--fact` and `--inject` for the rules of a program, in that order.
-pub fn tuples(given: &Tuples, program: &Program, report: Reporter) -> Result<Vec<Extra>, Status> {
-    let facts = given.fact.iter().enumerate().map(|(at, text)| ("--fact", at, text));
-    let injected = given.inject.iter().enumerate().map(|(at, text)| ("--inject", at, text));
-    let origin = report.origin();
-    let mut sources = origin.map(|origin| origin.sources.clone()).unwrap_or_default();
-    let (mut extra, mut found, mut status) = (Vec::new(), Vec::new(), Status::Failed);
-    for (option, index, text) in facts.chain(injected) {
-        let (offset, message) = match tuple(program, text) {
-            Ok(one) => {
-                extra.extend(one);
-                continue;
-            }
-            Err(WrongTuple { offset, message }) => (offset, message),
-        };
-        let offset = u32::try_from(offset).unwrap_or(u32::MAX);
-        let span = match origin.and_then(|origin| origin.value(option, index)) {
-            // Within a text with escapes there is no place.
-            Some(at) if sources.slice(at) != text.as_str() => at,
-            Some(at) => Span { start: at.start.saturating_add(offset), ..at },
-            None => {
-                status = Status::Usage;
-                let file = sources.add(option, text.clone());
-                Span { file, start: offset, end: offset }
-            }
-        };
-        found.push(Diagnostic::error("tuple", span, message));
-    }
-    report.diagnostics(&sources, &found);
-    if found.is_empty() { Ok(extra) } else { Err(status) }
-}
-
-/// What is wrong with a tuple, and where in its text.
-struct WrongTuple {
-    offset: usize,
-    message: String,
-}
-
-/// A tuple for the rules of a program, if it has any.
-fn tuple(program: &Program, text: &str) -> Result<Option<Extra>, WrongTuple> {
-    let Some(rules) = &program.rules.program else { return Ok(None) };
-    let malformed = |error: TextError| WrongTuple { offset: error.offset, message: error.message };
-    let unsuited =
-        |unsuited: tuples::Unsuited| WrongTuple { offset: 0, message: unsuited.to_string() };
-    let pattern = parse_pattern(text).map_err(malformed)?;
-    let relation = tuples::writable_of(&rules.plan, &pattern).map_err(unsuited)?;
-    if let Some(name) = program.borders.fills(relation) {
-        return Err(unsuited(tuples::Unsuited::System { name }));
-    }
-    let columns = tuples::expressions(&pattern).ok_or(tuples::Unsuited::Wildcard);
-    let columns = columns.map_err(unsuited)?;
-    let location = tuples::location_of(&rules.plan, relation, &pattern);
-    Ok(Some(Extra { relation, columns, location }))
-}
-
 /// The landmark set by `-D LANDMARK="host:port"`, which also applies to tuples of the command line.
 pub fn landmark(defines: &[Define]) -> Option<String> {
     let define = defines.iter().rfind(|define| define.name == "LANDMARK")?;
@@ -212,13 +163,14 @@ pub fn write_profile(path: Option<&Path>, ended: &Report, report: Reporter) -> R
 
 /// Prints the counters for `--stats`.
 pub fn print_stats(ended: &Report, report: Reporter) {
-    let nodes = ended.nodes.as_ref().filter(|_| !ended.is_plain);
+    let nodes = ended.nodes.as_ref();
     let mut text = nodes.map_or(String::new(), node_stats);
     text.push_str(&ended.components.as_ref().map_or(String::new(), components::stats));
     text.push_str(&ended.packets.as_ref().map_or(String::new(), packets::stats));
     text.push_str(&border_stats(&ended.borders));
     // Components alone count their own resources.
-    let own = ended.components.as_ref().filter(|_| nodes.is_none());
+    let has_rules = nodes.is_some_and(|nodes| nodes.rules.rules > 0);
+    let own = ended.components.as_ref().filter(|_| !has_rules);
     if let Some(bytes) = own.map(|own| own.peak_bytes).or_else(peak_bytes) {
         text.push_str(&format!("peak memory: {bytes} bytes\n"));
     }

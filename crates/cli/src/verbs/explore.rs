@@ -15,6 +15,7 @@ use super::components::most_of_memory;
 use super::interrupt::{Interrupt, OnTerminate};
 use super::script_file::{self, ScriptFile};
 use super::sim;
+use super::tuples::{self, Addresses};
 use crate::args::{Bounds, ExploreArgs};
 use crate::output::Out;
 use crate::report::Reporter;
@@ -30,7 +31,8 @@ pub fn explore(args: ExploreArgs, report: Reporter) -> Status {
 fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
     let script = ScriptFile::read(args.bounds.script.as_deref(), report)?;
     let program = sim::load(&args.sources, &args.tuples, (script.as_ref(), None), report)?;
-    let extra = common::tuples(&args.tuples, &program, report)?;
+    let addresses = Addresses::Simulated(args.bounds.nodes);
+    let extra = tuples::extra(&args.tuples, &program, &addresses, report)?;
     let (script, sources) = script_file::checked(script, report)?;
     let interrupt = Interrupt::new(OnTerminate::End)
         .map_err(|error| common::failed(report, format!("no signals: {error}")))?;
@@ -115,10 +117,11 @@ fn save(
     let failed = |error: Error| common::failed(report, error);
     let found = ScriptFile::of(path, script);
     let program = sim::load(&args.sources, &args.tuples, (Some(&found), None), report)?;
+    let addresses = Addresses::Simulated(args.bounds.nodes);
     let options = SimOptions {
         nodes: args.bounds.nodes,
         landmark: common::landmark(&args.sources.defines),
-        extra: common::tuples(&args.tuples, &program, report)?,
+        extra: tuples::extra(&args.tuples, &program, &addresses, report)?,
         turn_tuples_max: args.turn_limit,
         ..SimOptions::default()
     };

@@ -20,6 +20,7 @@ mod script_file;
 mod sim;
 mod test;
 mod top;
+mod tuples;
 mod why;
 
 use std::path::PathBuf;

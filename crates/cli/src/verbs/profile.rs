@@ -10,6 +10,7 @@ use tidemill::sim::{SimOptions, Simulation};
 
 use super::interrupt::{Interrupt, OnTerminate};
 use super::script_file::{self, ScriptFile};
+use super::tuples::{self, Addresses};
 use super::{Relations, common, components, sim};
 use crate::args::{ExplainArgs, Form, Simulated, Tuples};
 use crate::output::Out;
@@ -28,9 +29,9 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
 
 fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
     let Simulated { nodes, seed, end, script, fact, inject, devices } = &args.simulated;
-    let tuples = Tuples { fact: fact.clone(), inject: inject.clone() };
+    let given = Tuples { fact: fact.clone(), inject: inject.clone() };
     let script = ScriptFile::read(script.as_deref(), report)?;
-    let injected = script_file::injected(&tuples, script.as_ref());
+    let injected = script_file::injected(&given, script.as_ref());
     let relations = Relations { injected: Some(injected), ..Relations::default() };
     let program = super::load(&args.sources, relations, report);
     if program.has_errors() {
@@ -48,7 +49,7 @@ fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
         seed: seed.or(of_script.1).unwrap_or(1),
         end_ns: Some(end.unwrap_or(END_NS)),
         landmark: common::landmark(&args.sources.defines),
-        extra: common::tuples(&tuples, &program, report)?,
+        extra: tuples::extra(&given, &program, &Addresses::Simulated(nodes), report)?,
         memory_max: components::most_of_memory(),
         packets: sim::engine_of_graphs(None, nodes),
         profile: true,

@@ -21,6 +21,7 @@ use tidemill_stat::Registry;
 use super::common::{self, console};
 use super::components::{self, end_at_once, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
+use super::tuples::{self, Addresses};
 use super::{Relations, packets, script_file};
 use crate::args::{Clocks, EngineKind, Fabric, RunArgs, unused};
 use crate::output::explain_failure;
@@ -49,7 +50,8 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     }
     common::refuse_root(args.root.as_deref(), &program, report)?;
     let has_rules = kinds.has(FileKind::Rules);
-    let extra = common::tuples(&args.tuples, &program, report)?;
+    let addresses = Addresses::of_run(args.address.as_deref(), args.listen.as_deref(), args.nodes);
+    let extra = tuples::extra(&args.tuples, &program, &addresses, report)?;
     let no_signals = |error: io::Error| common::failed(report, format!("no signals: {error}"));
     let on_terminate = if has_rules { OnTerminate::Drain } else { OnTerminate::End };
     let interrupt = Interrupt::new(on_terminate).map_err(no_signals)?;
@@ -99,11 +101,7 @@ fn refuse(args: &RunArgs, kinds: Kinds, report: Reporter) -> Result<(), Status> 
         let line = "--perf-map has no effect here: with --engine interpret nothing is compiled";
         common::refuse(&[line.to_owned()], report)?;
     }
-    let is_idle = kinds.has(FileKind::Schemas) && kinds.iter().count() == 1;
-    if is_idle {
-        return Err(common::failed(report, "the program has schemas only: nothing in it runs"));
-    }
-    Ok(())
+    common::refuse_idle(kinds, report)
 }
 
 /// The options for all parts of the program.

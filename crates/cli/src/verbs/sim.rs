@@ -16,6 +16,7 @@ use super::common::{self, console};
 use super::components::{self, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
 use super::script_file::{self, ScriptFile};
+use super::tuples::{self, Addresses};
 use super::{Relations, packets};
 use crate::args::{EngineKind, Keys, SimArgs, Sources, Tuples, unused};
 use crate::output::explain_failure;
@@ -48,6 +49,7 @@ pub fn load(
     (script, root): (Option<&ScriptFile>, Option<&Path>),
     report: Reporter,
 ) -> Result<Program, Status> {
+    common::refuse_idle(Kinds::of(&sources.files), report)?;
     let injected = script_file::injected(tuples, script);
     let relations = Relations { injected: Some(injected), ..Relations::default() };
     let program = super::load(sources, relations, report);
@@ -82,7 +84,7 @@ fn simulate(
     let ran = simulation.run(console(form, report));
     interrupt.over();
     let ended = ran.map_err(|message| common::failed(report, &message))?;
-    if ended.failure.is_none() && !ended.is_plain {
+    if ended.failure.is_none() {
         report.note(&format!("simulated in {:.3} s", began.elapsed().as_secs_f64()));
     }
     if stats {
@@ -98,9 +100,7 @@ fn simulate(
         explain(&again, svg.as_deref(), report)?;
     }
     if !ended.is_well() {
-        if !ended.is_plain {
-            report.error(&format!("failed; --seed {} repeats it", seed));
-        }
+        report.error(&format!("failed; --seed {} repeats it", seed));
         return Err(Status::Failed);
     }
     Ok(ended.failure.map_or(Status::Fine, |failure| explain_failure(&failure)))
@@ -140,12 +140,12 @@ fn options(
     interrupt: &Interrupt,
     report: Reporter,
 ) -> Result<SimOptions, Status> {
-    let extra = common::tuples(&args.tuples, program, report)?;
     let keys = Keys { key: args.key.clone(), identity: None, peers: None };
     let seal = common::seal(&keys, report)?;
     let linearizable = common::model(args.linearizable.as_ref(), (&args.sources, program), report)?;
     let default = SimOptions::default();
     let nodes = args.nodes.or(script.and_then(|script| script.nodes)).unwrap_or(default.nodes);
+    let extra = tuples::extra(&args.tuples, program, &Addresses::Simulated(nodes), report)?;
     let seed = args.seed.or(script.and_then(|script| script.seed)).unwrap_or(default.seed);
     let tolerated_ns = args.tolerate.unwrap_or(0);
     Ok(SimOptions {

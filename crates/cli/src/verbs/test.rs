@@ -17,6 +17,7 @@ use super::interrupt::{Interrupt, OnTerminate};
 use super::mutants::{self, Mutants};
 use super::script_file::{self, ScriptFile};
 use super::sim::{self, engine_of_graphs};
+use super::tuples::{self, Addresses};
 use crate::args::{Keys, TestArgs, unused};
 use crate::output::Out;
 use crate::report::Reporter;
@@ -167,7 +168,6 @@ fn options(
     interrupt: &Interrupt,
     report: Reporter,
 ) -> Result<TestOptions, Status> {
-    let extra = common::tuples(&args.tuples, program, report)?;
     let keys = Keys { key: args.key.clone(), identity: None, peers: None };
     let seal = common::seal(&keys, report)?;
     let linearizable = common::model(args.linearizable.as_ref(), (&args.sources, program), report)?;
@@ -176,6 +176,8 @@ fn options(
     let tolerated_ns = args.tolerate.unwrap_or(0);
     let settle = args.settle.or_else(third).filter(|ns| *ns > 0);
     let nodes = args.nodes.clone().unwrap_or(1..=1);
+    let addresses = Addresses::Simulated(*nodes.end());
+    let extra = tuples::extra(&args.tuples, program, &addresses, report)?;
     let default = TestOptions::default();
     let all_seeds = if args.wall.is_some() { 1..=u64::MAX } else { default.seeds };
     let processors = || std::thread::available_parallelism().map_or(1, |count| count.get() as u32);

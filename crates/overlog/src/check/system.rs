@@ -22,6 +22,16 @@ impl SystemTable {
         self.name == FLOW_CONFIG || self.name == PROGRAM_RULES
     }
 
+    /// Whether it has rows at any time, also at a node that does not keep it.
+    pub fn is_of_now(&self) -> bool {
+        self.is_sampled() || self.name == PEER
+    }
+
+    /// Whether the copy of a node that keeps it may lack present counts and measurements.
+    pub fn is_behind(&self) -> bool {
+        [COUNTER, RULE, APP].contains(&self.name)
+    }
+
     /// Whether its rows are sampled, and the differences passed to nodes that read it.
     pub fn is_sampled(&self) -> bool {
         SAMPLED.contains(&self.name)
@@ -46,6 +56,18 @@ pub(crate) const RECORDS_MAX: u64 = 100_000;
 /// table, place in its file, text.
 pub(crate) const SOURCE: &str = "sys::source";
 
+/// The counters of the process: most change all the time and are rarely queried.
+pub(crate) const COUNTER: &str = "sys::counter";
+
+/// Rules, with what they cost.
+pub(crate) const RULE: &str = "sys::rule";
+
+/// The apps of the graph, with the time that they take.
+pub(crate) const APP: &str = "sys::app";
+
+/// The node's peers.
+pub(crate) const PEER: &str = "sys::peer";
+
 /// Settings of packet apps: app, key, value.
 pub(crate) const FLOW_CONFIG: &str = "flow::config";
 
@@ -54,16 +76,16 @@ pub(crate) const PROGRAM_RULES: &str = "program::rules";
 
 /// The tables whose rows are sampled.
 const SAMPLED: [&str; 13] = [
-    "sys::app",
+    APP,
     "sys::channel",
     "sys::component",
-    "sys::counter",
+    COUNTER,
     "sys::link",
     "sys::log",
     "sys::pore",
     "sys::process",
     "sys::program",
-    "sys::rule",
+    RULE,
     SOURCE,
     "sys::table",
     "sys::turn",
@@ -82,18 +104,18 @@ const RULE_EXEC_COLUMNS: &[TypeSet] = &[TEXT, TEXT, INT, INT, BOOL, TIME, TIME, 
 pub(crate) const TABLES: &[SystemTable] = &[
     table(FLOW_CONFIG, &[TEXT, TEXT, TEXT, TypeSet::ANY], &[1, 2]),
     table(PROGRAM_RULES, &[TEXT, TEXT, TEXT], &[1]),
-    table("sys::app", &[TEXT, TEXT, TEXT, TEXT, INT, INT, INT], &[1]),
+    table(APP, &[TEXT, TEXT, TEXT, TEXT, INT, INT, INT], &[1]),
     table("sys::channel", &[TEXT, TEXT, TEXT, TEXT, INT, INT], &[1, 2, 3]),
     table("sys::component", &[TEXT, TEXT, TEXT, TEXT, INT, INT], &[1]),
     table(CONTENT, &[TEXT, INT, TEXT, TypeSet::ANY], &[1]),
-    table("sys::counter", &[TEXT, TEXT, INT], &[1]),
+    table(COUNTER, &[TEXT, TEXT, INT], &[1]),
     table("sys::link", &[TEXT, TEXT, TEXT, INT, INT, INT, INT], &[1, 2]),
     table("sys::log", &[TEXT, TIME, TEXT, TEXT, TEXT, INT, TEXT], &[0, 1, 2, 3, 4, 5, 6]),
-    table("sys::peer", &[TEXT, TEXT, TEXT, TIME, TEXT], &[1]),
+    table(PEER, &[TEXT, TEXT, TEXT, TIME, TEXT], &[1]),
     table("sys::pore", &[TEXT, TEXT, TEXT, TEXT, BOOL, BOOL], &[1]),
     table("sys::process", &[TEXT, TEXT, INT, TEXT, TIME, INT], &[1, 2]),
     table("sys::program", &[TEXT, TEXT, TEXT, TIME], &[1]),
-    table("sys::rule", &[TEXT, TEXT, INT, INT, INT], &[1]),
+    table(RULE, &[TEXT, TEXT, INT, INT, INT], &[1]),
     table(SOURCE, &[TEXT, TEXT, TEXT, TEXT], &[1, 2]),
     table(RULE_EXEC, RULE_EXEC_COLUMNS, &[0, 1, 2, 3, 4, 5, 6, 7]),
     table("sys::table", &[TEXT, TEXT, INT, INT, INT, INT, INT], &[1]),

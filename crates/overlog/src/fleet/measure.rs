@@ -8,8 +8,9 @@ use tidemill_relation::cost::{Clock, Cost};
 use tidemill_stdx::ordered::OrderedMap;
 
 use super::state::{Fleet, NodeId};
-use super::times::{RULE, is_read};
+use super::times::is_read;
 use super::world::World;
+use crate::check::system::RULE;
 use crate::node::{Profile, rule_costs};
 
 /// The time for which costs are measured after the request of a tool.

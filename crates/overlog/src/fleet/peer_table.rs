@@ -4,7 +4,7 @@ use tidemill_stdx::ordered::OrderedMap;
 
 use tidemill_relation::plan::{Plan, RelationId};
 
-use crate::query::PEER;
+use crate::check::system::PEER;
 
 /// The state of a peer.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,7 +1,8 @@
 //! Queries as turns of the loop.
 //!
 //! ```text
-//! ask -> event of the node:       copy the tables that it reads, some rows at a time
+//! ask -> event of the node:       take the tables of the system that it reads; then
+//!                                 copy its other tables, some rows at a time
 //!        events of all queries:   a slice for one asker, then for the next
 //! ```
 //! The copy is a turn of the node, so that no other turn of the node changes the tables meanwhile.
@@ -14,11 +15,10 @@ use super::clocks::Clocks;
 use super::measure::look_at_costs;
 use super::state::NodeId;
 use super::system::{foreign_rows, rows};
-use super::times::{APP, RULE};
 use super::world::{Takes, World};
-use crate::check::system;
+use crate::check::system::{APP, PEER, RULE};
 use crate::control::{End, Status};
-use crate::query::{AskerId, COUNTER, Copied, PEER, QueriedNode, Reply};
+use crate::query::{AskerId, Copied, QueriedNode, Reply};
 
 /// Rows that are copied in one call before the loop may let others run.
 const COPY_ROWS: u64 = 512;
@@ -91,19 +91,23 @@ pub(super) fn node_ended<W: World>(world: &mut W, events: &mut Loop<W>, id: Node
 
 fn copy<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId, asked: QueriedNode) {
     let began = events.host().now();
-    let system = system_rows(world, events, asker, asked);
+    let foreign = foreign_table(world, asker, asked);
     let fleet = world.fleet();
     let slot = fleet.slots.get(asked.node as usize).filter(|slot| slot.life == asked.life);
     let Some(alive) = slot.and_then(|slot| slot.alive.as_ref()) else {
         give_up(world, events, asker);
         return begin(world, events);
     };
-    let (copied, reply) = fleet.desk.copy(asker, (&alive.node, system), COPY_ROWS);
+    let (copied, reply) = fleet.desk.copy(asker, (&alive.node, foreign), COPY_ROWS);
+    if let Copied::Requires(tables) = &copied {
+        supply(world, events, (asker, asked), tables);
+    }
+    let fleet = world.fleet();
     fleet.desk.spent(asker, (events.host().now() - began).as_nanos() as u64);
     events.charge(COPY_ROWS);
     reply.into_iter().for_each(|reply| deliver(world, events, reply));
     match copied {
-        Copied::More => {
+        Copied::More | Copied::Requires(_) => {
             events.dpc(move |world, events| copy(world, events, asker, asked));
         }
         Copied::Done => {
@@ -113,35 +117,47 @@ fn copy<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId, asked: Qu
     }
 }
 
-/// The rows of a table that another part of the program has; of one of the system, if the question
-/// is for one that the node does not keep.
-fn system_rows<W: World>(
+/// The rows of the table that a question names, if another part of the program has it.
+fn foreign_table<W: World>(
     world: &mut W,
-    events: &mut Loop<W>,
     asker: AskerId,
     asked: QueriedNode,
 ) -> Option<Vec<Vec<OwnedValue>>> {
-    let fleet = world.fleet();
-    let name = fleet.desk.text_of(asker)?.to_owned();
-    if let Some(rows) = foreign_rows(world, NodeId(asked.node), &name) {
-        return Some(rows);
+    let name = world.fleet().desk.text_of(asker)?.to_owned();
+    foreign_rows(world, NodeId(asked.node), &name)
+}
+
+/// Gives a question the present rows of tables of the system.
+fn supply<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    (asker, asked): (AskerId, QueriedNode),
+    tables: &[&str],
+) {
+    for &name in tables {
+        let rows = system_rows(world, events, NodeId(asked.node), name);
+        let reply = world.fleet().desk.supply(asker, name, &rows);
+        reply.into_iter().for_each(|reply| deliver(world, events, reply));
     }
-    let fleet = world.fleet();
-    let table = system::find(&name)?;
-    // The node's own copies of these tables may lack present counts and measurements.
-    let is_of_now = [COUNTER, RULE, APP].contains(&&*name);
-    if !is_of_now && fleet.program.plan().find(&name).is_some() {
-        return None;
-    }
+}
+
+/// The present rows of a table of the system.
+fn system_rows<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    node: NodeId,
+    name: &str,
+) -> Vec<Vec<OwnedValue>> {
     if name == PEER {
-        let alive = fleet.slots.get(asked.node as usize)?.alive.as_ref()?;
-        return Some(alive.peer_rows(Clocks::of(events)));
+        let slot = world.fleet().slots.get(node.0 as usize);
+        let alive = slot.and_then(|slot| slot.alive.as_ref());
+        return alive.map_or_else(Vec::new, |alive| alive.peer_rows(Clocks::of(events)));
     }
-    let rows = table.is_sampled().then(|| rows(world, events, NodeId(asked.node), &name));
+    let rows = rows(world, events, node, name);
     // Times from now on are in later answers.
-    match &*name {
+    match name {
         RULE => look_at_costs(world, events),
-        APP => world.measure_apps(events, NodeId(asked.node)),
+        APP => world.measure_apps(events, node),
         _ => {}
     }
     rows

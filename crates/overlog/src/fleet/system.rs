@@ -14,9 +14,9 @@ use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::sorted::SortedMap;
 
 use super::state::{Alive, INBOX_MAX, NodeId};
-use super::times::{APP, time_of};
+use super::times::time_of;
 use super::world::World;
-use crate::check::system::SOURCE;
+use crate::check::system::{APP, SOURCE};
 use crate::node::Node;
 
 /// Compares the tables of a node with the last ones; returns the number of events.

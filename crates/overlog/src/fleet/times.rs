@@ -1,12 +1,8 @@
 //! Columns of system tables with the time that something took: it is measured only where a program
 //! reads them, or a tool.
 
+use crate::check::system::{APP, RULE};
 use crate::node::Program;
-
-/// The relation of the costs of rules.
-pub(super) const RULE: &str = "sys::rule";
-/// The relation of packet apps.
-pub(super) const APP: &str = "sys::app";
 
 /// The tables that have such a column, and which it is.
 const TIMES: [(&str, usize); 2] = [(RULE, 4), (APP, 5)];

@@ -21,7 +21,7 @@ pub(crate) fn spelled_like(own: &str, peer: &str) -> String {
 }
 
 /// Whether `text` has the form `host:port`; no name is resolved.
-pub(crate) fn is_address(text: &str) -> bool {
+pub fn is_address(text: &str) -> bool {
     text.rsplit_once(':').is_some_and(|(host, port)| {
         !host.is_empty() && !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
     })

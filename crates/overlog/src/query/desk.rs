@@ -35,15 +35,9 @@ const PART_BYTES: usize = 16 << 10;
 /// Bytes that one row may take.
 const ROW_BYTES_MAX: usize = 1 << 20;
 
-/// The relation of a node's peers.
-pub const PEER: &str = "sys::peer";
-
-/// A node, and the rows of the table of the system that the question names, if the node does not
-/// keep it.
+/// A node, and the rows of the table that the question names, if another part of the program has
+/// it.
 pub type Copyable<'a> = (&'a Node, Option<Vec<Vec<OwnedValue>>>);
-
-/// The relation of the counters.
-pub const COUNTER: &str = "sys::counter";
 
 /// An asker: a connection, by the number that its owner gave it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -84,7 +78,7 @@ impl Shown {
         Shown(Rc::new(read))
     }
 
-    /// Rows of [`COUNTER`] without the location.
+    /// Rows of `sys::counter` without the location.
     fn rows(&self) -> Vec<Vec<OwnedValue>> {
         let row = |(name, value): (String, u64)| {
             let value = Value::Int(i64::try_from(value).unwrap_or(i64::MAX));
@@ -110,8 +104,10 @@ pub struct Reply {
 }
 
 /// The progress of copying tables.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Copied {
+    /// The rows of these tables of the system are to be [supplied](Desk::supply) first.
+    Requires(Vec<&'static str>),
     /// There is more to copy.
     More,
     /// The question can continue without the node, or is over.
@@ -309,6 +305,19 @@ impl Desk {
         Some((id, asked))
     }
 
+    /// Takes the present rows of a table of the system that the question of an asker reads; also
+    /// returns the end of an answer, which may be another asker's.
+    pub fn supply(&mut self, id: AskerId, name: &str, rows: &[Vec<OwnedValue>]) -> Option<Reply> {
+        let Some(Part::Copy(evaluation)) = self.question(id).map(|question| &mut question.part)
+        else {
+            return None;
+        };
+        match evaluation.supply(name, rows) {
+            Err(failure) => self.fail(id, failure),
+            Ok(()) => self.weigh(id),
+        }
+    }
+
     /// Copies at most `rows` rows of the queried node, whose tables must not change before this is
     /// done; also returns the end of an answer, which may be another asker's.
     pub fn copy(&mut self, id: AskerId, from: Copyable<'_>, rows: u64) -> (Copied, Option<Reply>) {
@@ -319,6 +328,7 @@ impl Desk {
                 self.queue(id);
                 (Copied::Done, self.weigh(id))
             }
+            Ok(Copied::Requires(tables)) => (Copied::Requires(tables), None),
             Ok(Copied::More) => {
                 let reply = self.weigh(id);
                 let is_over = self.copying != Some(id);
@@ -330,7 +340,7 @@ impl Desk {
     fn try_copy(
         &mut self,
         id: AskerId,
-        (node, system): Copyable<'_>,
+        (node, foreign): Copyable<'_>,
         rows: u64,
     ) -> Result<Copied, Failure> {
         if self.copying != Some(id) {
@@ -342,12 +352,16 @@ impl Desk {
             return Ok(Copied::Done);
         };
         if let Part::Text(text) = &question.part {
-            let evaluation = match system {
+            let evaluation = match foreign {
                 Some(rows) => Evaluation::of_rows(node, text.trim(), &rows),
                 None => Evaluation::new(node.into(), text, limits)?,
             };
             self.counters.evaluated += 1;
+            let tables = evaluation.system_tables();
             question.part = Part::Copy(Box::new(evaluation));
+            if !tables.is_empty() {
+                return Ok(Copied::Requires(tables.iter().map(|table| table.name).collect()));
+            }
         }
         let Part::Copy(mut evaluation) = question.part.take() else { return Ok(Copied::Done) };
         let is_whole = evaluation.copy(node.into(), rows)?;

@@ -27,6 +27,7 @@ use super::failure::Failure;
 use super::question::{HEAD, Question, is_visible};
 use super::sorting::Sorting;
 use crate::ast::Rule;
+use crate::check::system::{self, SystemTable};
 use crate::node::{Identity, Node, node_id};
 use crate::stage::Registry;
 
@@ -177,8 +178,8 @@ pub(super) struct Evaluation {
     plan: Arc<Plan>,
     database: Database,
     scratch: Bump,
-    /// Tables of the node that are yet to be copied, and where to; to the answer, if nowhere.
-    sources: Vec<(RelationId, Option<RelationId>)>,
+    /// Tables that are yet to be copied.
+    sources: Vec<Source>,
     /// Of a table: the rows that belong to the answer; all without one.
     pattern: Option<Pattern>,
     /// The next row of the last of them.
@@ -189,6 +190,16 @@ pub(super) struct Evaluation {
     derived: u64,
     steps: u64,
     rows: TupleBuf<()>,
+}
+
+/// A table that a query reads.
+#[derive(Clone, Debug)]
+struct Source {
+    name: String,
+    /// At the node, which does not keep all tables of the system.
+    from: Option<RelationId>,
+    /// Where it is copied to; to the answer, if nowhere.
+    into: Option<RelationId>,
 }
 
 /// The groups of an aggregating rule.
@@ -218,8 +229,9 @@ impl Evaluation {
         limits: Limits,
     ) -> Result<Evaluation, Failure> {
         let (name, plan, sources) = match question {
-            Question::Table { name, relation, pattern } => {
-                let sources = vec![(relation, None)];
+            Question::Table { name, pattern } => {
+                let from = holder.plan.find(&name);
+                let sources = vec![Source { name: name.clone(), from, into: None }];
                 let of = Evaluation::of(holder, name, Plan::default(), limits);
                 return Ok(Evaluation { sources, pattern, ..of });
             }
@@ -264,12 +276,49 @@ impl Evaluation {
         evaluation
     }
 
+    /// The tables of the system that the node does not keep, or not as they are now: their rows
+    /// are to be [supplied](Evaluation::supply).
+    pub(super) fn system_tables(&self) -> Vec<&'static SystemTable> {
+        let of_system = self.sources.iter().filter_map(|source| {
+            let table = system::find(&source.name).filter(|table| table.is_of_now())?;
+            (source.from.is_none() || table.is_behind()).then_some(table)
+        });
+        of_system.collect()
+    }
+
+    /// Takes the rows of a table of the system, which is not copied from the node then.
+    pub(super) fn supply(&mut self, name: &str, rows: &[Vec<OwnedValue>]) -> Result<(), Failure> {
+        let Some(at) = self.sources.iter().position(|source| source.name == name) else {
+            return Ok(());
+        };
+        let into = self.sources.remove(at).into;
+        for row in rows {
+            let columns: Vec<Value<'_>> = row.iter().map(OwnedValue::get).collect();
+            self.take(into, &columns)?;
+        }
+        if let Some(into) = into {
+            self.database.table_mut(into).prepare_all();
+        }
+        self.check_size()
+    }
+
+    /// Takes a row of a table that it reads.
+    fn take(&mut self, into: Option<RelationId>, columns: &[Value<'_>]) -> Result<(), Failure> {
+        self.rows_read += 1;
+        match into {
+            Some(into) => self.put(into, columns)?,
+            None if self.is_wanted(columns) => self.rows.push((), columns),
+            None => {}
+        }
+        Ok(())
+    }
+
     /// Copies at most `rows` rows of the node's tables, which must not change before this is done;
     /// true when it is.
     pub(super) fn copy(&mut self, holder: Holder<'_>, rows: u64) -> Result<bool, Failure> {
-        let Some(&(from, into)) = self.sources.last() else { return Ok(true) };
-        let Some(table) = holder.database.get(from) else {
-            return Err(Failure::wrong("no such table"));
+        let Some(&Source { ref name, from, into }) = self.sources.last() else { return Ok(true) };
+        let Some(table) = from.and_then(|from| holder.database.get(from)) else {
+            return Err(Failure::Wrong(format!("the node does not keep `{name}`")));
         };
         // Dead rows count, as they are visited too.
         let end = table.next_row().0;
@@ -278,12 +327,7 @@ impl Evaluation {
         for row in (self.next_row..until).map(RowId).filter(|&row| table.is_live(row)) {
             columns.clear();
             table.read_row(row, &mut columns);
-            self.rows_read += 1;
-            match into {
-                Some(into) => self.put(into, &columns)?,
-                None if self.is_wanted(&columns) => self.rows.push((), &columns),
-                None => {}
-            }
+            self.take(into, &columns)?;
         }
         let most = self.limits.rows;
         if self.rows_read > most {
@@ -474,18 +518,19 @@ impl Part {
     }
 }
 
-/// The tables of the node that a small program reads, and which of its own they are.
-fn sources(theirs: &Plan, plan: &Plan) -> Result<Vec<(RelationId, Option<RelationId>)>, Failure> {
+/// The tables that a small program reads, of the node or of the system.
+fn sources(theirs: &Plan, plan: &Plan) -> Result<Vec<Source>, Failure> {
     let mut sources = Vec::new();
     for relation in plan.relations.iter().filter(is_visible) {
-        let Some((from, into)) = theirs.find(&relation.name).zip(plan.find(&relation.name)) else {
+        let name = &relation.name;
+        let from = theirs.find(name);
+        if from.is_none() && !system::find(name).is_some_and(SystemTable::is_of_now) {
             continue;
-        };
-        if theirs.relation(from).arity() != relation.arity() {
-            let name = &relation.name;
+        }
+        if from.is_some_and(|from| theirs.relation(from).arity() != relation.arity()) {
             return Err(Failure::Wrong(format!("`{name}` has another number of columns")));
         }
-        sources.push((from, Some(into)));
+        sources.push(Source { name: name.clone(), from, into: plan.find(name) });
     }
     Ok(sources)
 }

@@ -18,8 +18,7 @@ mod question;
 mod sorting;
 
 pub use desk::{
-    AskerId, COUNTER, Copied, Copyable, Desk, PEER, QueriedNode, QueryCounters, Reply, Shown,
-    WAITING_MAX,
+    AskerId, Copied, Copyable, Desk, QueriedNode, QueryCounters, Reply, Shown, WAITING_MAX,
 };
 pub use evaluate::{Answer, Limits, evaluate};
 pub(crate) use evaluate::{Holder, first};

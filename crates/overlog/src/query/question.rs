@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors, nearest};
 use tidemill_relation::expr::Param;
-use tidemill_relation::plan::{Plan, Relation, RelationId};
+use tidemill_relation::plan::{Plan, Relation};
 use tidemill_relation::table::Key;
 use tidemill_relation::text::{Pattern, TextError, parse_pattern_of_variables};
 
@@ -18,7 +18,7 @@ use crate::ast::{
     Arg, Assign, BinaryOp, Expr, ExprKind, Functor, Keys, Materialize, Name, Program, Rule,
     Statement, Term, Variable,
 };
-use crate::check::system;
+use crate::check::system::{self, SystemTable};
 use crate::compile::compile;
 use crate::options::Options;
 use crate::parse::parse_text;
@@ -35,7 +35,7 @@ const TERMS_MAX: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) enum Question {
     /// The rows of a table, those that match a pattern if there is one.
-    Table { name: String, relation: RelationId, pattern: Option<Pattern> },
+    Table { name: String, pattern: Option<Pattern> },
     /// A rule.
     Rule { name: String, plan: Plan },
 }
@@ -55,16 +55,14 @@ impl Question {
         let pattern = if text.contains('(') { Some(read_pattern(text)?) } else { None };
         let name = pattern.as_ref().map_or(text, |pattern| &pattern.name);
         let name = system::canonical(name.trim_start_matches("::")).to_owned();
-        let columns = table(plan, &name).map_err(Failure::wrong)?.arity();
+        let columns = table(plan, &name).map_err(Failure::wrong)?.arity;
         if let Some(given) = pattern.as_ref().map(|pattern| pattern.terms.len())
             && given != columns
         {
             let reason = format!("`{name}` has {columns} columns, location included, not {given}");
             return Err(Failure::wrong(reason));
         }
-        let none = || NoTable::Unknown { name: name.clone(), similar: None };
-        let relation = plan.find(&name).ok_or_else(none).map_err(Failure::wrong)?;
-        Ok(Question::Table { name, relation, pattern })
+        Ok(Question::Table { name, pattern })
     }
 
     /// Compiles a rule given as a tree, such as part of another.
@@ -134,6 +132,8 @@ fn compiled(
 enum NoTable {
     /// It is that of an event.
     Event(String),
+    /// It holds what traces record, and the program traces nothing.
+    Untraced(String),
     /// There is no relation of that name.
     Unknown {
         name: String,
@@ -146,6 +146,9 @@ impl fmt::Display for NoTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoTable::Event(name) => write!(f, "`{name}` is an event, whose tuples do not stay"),
+            NoTable::Untraced(name) => {
+                write!(f, "there is no table `{name}`, as the program has no `trace`")
+            }
             NoTable::Unknown { name, similar } => {
                 write!(f, "there is no table `{name}`")?;
                 match similar {
@@ -157,17 +160,48 @@ impl fmt::Display for NoTable {
     }
 }
 
-/// The table of the node that a query names.
-fn table<'p>(plan: &'p Plan, name: &str) -> Result<&'p Relation, NoTable> {
+/// The form of a table that a query names.
+struct Form<'p> {
+    name: &'p str,
+    arity: usize,
+    /// The column of the location, from 0.
+    location: usize,
+    /// The columns of its key, from 1; none if equal rows are several.
+    key: Vec<u32>,
+}
+
+impl<'p> From<&'p Relation> for Form<'p> {
+    fn from(relation: &'p Relation) -> Form<'p> {
+        let key = match relation.table().map(|spec| &spec.key) {
+            Some(Key::Columns(columns)) => columns.iter().map(|column| column + 1).collect(),
+            Some(Key::Bag) | None => Vec::new(),
+        };
+        let (name, location) = (&relation.name, relation.location as usize);
+        Form { name, arity: relation.arity(), location, key }
+    }
+}
+
+impl From<&SystemTable> for Form<'static> {
+    fn from(table: &SystemTable) -> Form<'static> {
+        let key = table.key.iter().map(|column| column + 1).collect();
+        Form { name: table.name, arity: table.columns.len(), location: 0, key }
+    }
+}
+
+/// The table that a query names: the node's, or one of the system that the node does not keep.
+fn table<'p>(plan: &'p Plan, name: &str) -> Result<Form<'p>, NoTable> {
     let name = system::canonical(name);
     let found = plan.relations.iter().filter(is_visible).find(|relation| relation.name == name);
-    match found {
-        Some(relation) if relation.table().is_some() => Ok(relation),
-        Some(_) => Err(NoTable::Event(name.to_owned())),
-        None => {
-            let tables =
-                plan.relations.iter().filter(is_visible).filter(|one| one.table().is_some());
-            let similar = nearest(name, tables.map(|one| one.name.as_str()));
+    match (found, system::find(name)) {
+        (Some(relation), _) if relation.table().is_some() => Ok(relation.into()),
+        (Some(_), _) => Err(NoTable::Event(name.to_owned())),
+        (None, Some(table)) if table.is_of_now() => Ok(table.into()),
+        (None, Some(table)) if table.is_recorded() => Err(NoTable::Untraced(name.to_owned())),
+        (None, _) => {
+            let tables = plan.relations.iter().filter(is_visible);
+            let tables = tables.filter(|one| one.table().is_some()).map(|one| one.name.as_str());
+            let system = system::TABLES.iter().filter(|table| table.is_of_now());
+            let similar = nearest(name, tables.chain(system.map(|table| table.name)));
             Err(NoTable::Unknown { name: name.to_owned(), similar: similar.map(str::to_owned) })
         }
     }
@@ -219,7 +253,7 @@ fn small_program(plan: &Plan, tree: Program) -> Result<(Program, String), Diagno
 fn locate_here<'p>(
     plan: &'p Plan,
     rule: &mut Rule,
-    mentioned: &mut Vec<&'p Relation>,
+    mentioned: &mut Vec<Form<'p>>,
 ) -> Result<(), Diagnostic> {
     let mut equal = Vec::new();
     for term in &mut rule.body {
@@ -227,16 +261,16 @@ fn locate_here<'p>(
         let relation = table(plan, &functor.name.resolved).map_err(|none| {
             Diagnostic::error("query-table", functor.name.span, none.to_string())
         })?;
-        if functor.args.len() != relation.arity() {
-            let (name, columns) = (&relation.name, relation.arity());
+        if functor.args.len() != relation.arity {
+            let (name, columns) = (relation.name, relation.arity);
             let given = functor.args.len();
             let message = format!("`{name}` has {columns} columns, location included, not {given}");
             return Err(Diagnostic::error("query-table", functor.span, message));
         }
+        equal.extend(replace_location(functor, relation.location));
         if mentioned.iter().all(|known| known.name != relation.name) {
             mentioned.push(relation);
         }
-        equal.extend(replace_location(functor, relation));
     }
     // A location variable is a name for this node; a constant must be its address.
     let mut named: Vec<String> = Vec::new();
@@ -267,8 +301,8 @@ fn locate_here<'p>(
 
 /// Puts `NODE` into the location column of a predicate, the one marked with `@` if the relation
 /// has its location there in some rules; returns the old location.
-fn replace_location(functor: &mut Functor, relation: &Relation) -> Option<Expr> {
-    let place = functor.location.unwrap_or(relation.location as usize);
+fn replace_location(functor: &mut Functor, location: usize) -> Option<Expr> {
+    let place = functor.location.unwrap_or(location);
     functor.location = Some(place);
     match functor.args.get_mut(place)? {
         Arg::Expr(expr) => {
@@ -284,11 +318,7 @@ fn here(span: Span) -> Expr {
 }
 
 /// A declaration of a table like the node's, without lifetime.
-fn declaration(relation: &Relation, span: Span) -> Statement {
-    let columns = match relation.table().map(|spec| &spec.key) {
-        Some(Key::Columns(columns)) => columns.iter().map(|column| column + 1).collect(),
-        Some(Key::Bag) | None => Vec::new(),
-    };
-    let name = Name { written: relation.name.clone(), resolved: relation.name.clone(), span };
-    Statement::Materialize(Materialize::endless(name, columns))
+fn declaration(table: &Form<'_>, span: Span) -> Statement {
+    let name = Name { written: table.name.to_owned(), resolved: table.name.to_owned(), span };
+    Statement::Materialize(Materialize::endless(name, table.key.clone()))
 }

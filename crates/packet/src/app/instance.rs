@@ -65,6 +65,7 @@ pub(super) trait Erased {
     fn linked(&mut self, ports: &Ports<'_>);
     fn can_take(&self, config: &Config) -> Result<(), Fault>;
     fn reconfigure(&mut self, config: &Config) -> Reconfigured;
+    fn leave(&mut self) -> Option<Box<dyn Any>>;
     fn report(&self) -> Vec<(&'static str, u64)>;
     fn flush(&mut self, io: &mut Io) -> Result<Flushed, Fault>;
     fn stop(&mut self, io: &mut Io);
@@ -120,6 +121,11 @@ impl Instance {
 
     pub(crate) fn reconfigure(&mut self, config: &Config) -> Result<Reconfigured, Fault> {
         contained(|| self.seat_mut().reconfigure(config))
+    }
+
+    /// What its successor goes on with, as it is killed.
+    pub(crate) fn leave(&mut self) -> Option<Box<dyn Any>> {
+        contained(|| self.seat_mut().leave()).ok().flatten()
     }
 
     pub(crate) fn report(&self) -> Result<Vec<(&'static str, u64)>, Fault> {

@@ -1,6 +1,7 @@
 //! The arguments of an app's methods: its ports, time, packets, and drop counters.
 
 use super::capture_time::CaptureTime;
+use std::any::Any;
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -226,9 +227,17 @@ pub struct Start {
     pub(crate) hash_secret: Secret,
     /// Tables of its predecessor.
     pub(crate) tables: Vec<Rc<Table>>,
+    /// What its predecessor left.
+    pub(crate) left: Option<Box<dyn Any>>,
 }
 
 impl Start {
+    /// What a predecessor that was killed has left by [`App::leave`](super::App::leave), if it is
+    /// of this type.
+    pub fn inherit<T: 'static>(&mut self) -> Option<Box<T>> {
+        self.left.take()?.downcast().ok()
+    }
+
     /// The app's name in the graph.
     pub fn name(&self) -> &str {
         &self.name

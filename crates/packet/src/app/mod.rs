@@ -68,6 +68,7 @@ mod progress;
 mod seat;
 mod setting;
 
+use std::any::Any;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
@@ -164,6 +165,13 @@ pub trait App: Declared {
     fn reconfigure(&mut self, config: Self::Config) -> Reconfigured {
         let _ = config;
         Reconfigured::Restart
+    }
+
+    /// What its successor goes on with, as the app is killed from outside: the place in a capture.
+    /// It takes that by [`Start::inherit`]. An app that fails by itself leaves nothing, as nothing
+    /// half done is used again.
+    fn leave(&mut self) -> Option<Box<dyn Any>> {
+        None
     }
 
     /// Counters of its own, by name.

@@ -129,6 +129,10 @@ impl<T: App> Erased for Seat<T> {
         }
     }
 
+    fn leave(&mut self) -> Option<Box<dyn Any>> {
+        self.app_mut().leave()
+    }
+
     fn report(&self) -> Vec<(&'static str, u64)> {
         self.app().report()
     }

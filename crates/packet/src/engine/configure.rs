@@ -153,7 +153,7 @@ impl Engine {
         {
             return instance.can_take(&spec.config).map(|()| Fate::Offer(at));
         }
-        let instance = construct(spec, &self.common, self.tables_of(before))?;
+        let instance = construct(spec, &self.common, (self.tables_of(before), None))?;
         Ok(Fate::Begin(instance, before))
     }
 

@@ -51,6 +51,7 @@ mod supervise;
 mod tables;
 mod times;
 
+use std::any::Any;
 use std::cell::Cell;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
@@ -394,11 +395,12 @@ impl Drop for Engine {
     }
 }
 
-/// Starts an app, which may take over `tables`; panics of its constructor are faults too.
+/// Starts an app, which may take over `tables`, and what its predecessor has left; panics of its
+/// constructor are faults too.
 fn construct(
     spec: &crate::graph::AppSpec,
     common: &Common,
-    tables: Vec<Rc<Table>>,
+    (tables, left): (Vec<Rc<Table>>, Option<Box<dyn Any>>),
 ) -> Result<Instance, Fault> {
     let mut start = crate::app::Start {
         name: spec.name.clone(),
@@ -408,6 +410,7 @@ fn construct(
         fanout: common.fanout.clone(),
         hash_secret: common.hash_secret,
         tables,
+        left,
     };
     crate::app::contained(|| (spec.kind.construct)(spec.kind, &spec.config, &mut start))
         .and_then(|made| made)

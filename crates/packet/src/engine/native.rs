@@ -117,7 +117,7 @@ impl Engine {
         }
         let engine = Engine::new(super::Options { listing: true, ..super::Options::default() });
         let make = |spec: &crate::graph::AppSpec| {
-            let make = || super::construct(spec, &engine.common, Vec::new());
+            let make = || super::construct(spec, &engine.common, (Vec::new(), None));
             spec.kind.kernel.then(make).transpose()
         };
         let made: Result<Vec<Option<Instance>>, _> = graph.apps.iter().map(make).collect();

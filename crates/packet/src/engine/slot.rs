@@ -1,5 +1,6 @@
 //! The places of apps and links in an engine.
 
+use std::any::Any;
 use std::os::fd::RawFd;
 use std::rc::Rc;
 
@@ -24,6 +25,8 @@ pub(super) struct Slot {
     pub vacant: Option<Instance>,
     /// The tables of a failed app that the program writes: its successor takes them over.
     pub kept: Vec<Rc<Table>>,
+    /// What an app that was killed has left for its successor.
+    pub left: Option<Box<dyn Any>>,
     /// Boxed, as generated code knows its address.
     pub io: Box<Io>,
     /// The bell of a source that has one.
@@ -68,6 +71,7 @@ impl Slot {
             instance: None,
             vacant: None,
             kept: Vec::new(),
+            left: None,
             bell: None,
             io,
             wake: Flag::spare(),
@@ -126,6 +130,7 @@ impl Slot {
         self.restart_at_ns = u64::MAX;
         self.started_ns = now_ns;
         self.kept.clear();
+        self.left = None;
         (self.done, self.is_broken) = (false, false);
         self.bell = instance.bell();
         let seat = self.vacant.take();

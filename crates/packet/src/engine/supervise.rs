@@ -1,10 +1,10 @@
 //! Apps that failed: their packets and state are dropped, their links stay, and after a pause they
-//! are made anew from their config. The pause doubles with each fault in a row. Those whose fault
+//! are made anew from their config, and from what an app that is killed leaves. The pause doubles with each fault in a row. Those whose fault
 //! is final are not made anew.
 
 use super::note::Note;
 use super::{Engine, construct};
-use crate::app::Fault;
+use crate::app::{Fault, Instance};
 
 /// The pause after the first fault.
 const PAUSE_NS: u64 = 100_000_000;
@@ -20,8 +20,11 @@ impl Engine {
     /// order. The driver must be woken.
     pub fn kill(&mut self, app: &str) -> bool {
         let index = self.graph.find(app).filter(|&index| self.slots[index].runs());
-        let found = index.inspect(|&index| self.take_out(index, Fault::new("killed from outside")));
-        found.is_some()
+        let Some(index) = index else { return false };
+        let slot = &mut self.slots[index];
+        slot.left = slot.instance.as_mut().and_then(Instance::leave);
+        self.take_out(index, Fault::new("killed from outside"));
+        true
     }
 
     /// Takes a failed app out; the reason is in its `Io`.
@@ -74,7 +77,8 @@ impl Engine {
         // Tables that the program writes are the program's; those of the kernel are dropped with
         // it.
         let tables = self.slots[index].kept.clone();
-        let made = construct(&self.graph.apps[index], &self.common, tables);
+        let left = self.slots[index].left.take();
+        let made = construct(&self.graph.apps[index], &self.common, (tables, left));
         let made = made.and_then(|mut instance| {
             let all = || self.graph.links.iter().enumerate();
             let inputs: Vec<usize> =

@@ -17,6 +17,7 @@ impl Program {
         self.check_decoders();
         self.check_messages();
         self.check_flow_borders();
+        self.check_opened();
         self.check_stage_borders();
         self.check_rules_borders();
         self.borders.schemas = self.border.clone();

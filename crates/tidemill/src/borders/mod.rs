@@ -29,6 +29,7 @@ mod checked;
 pub mod components;
 mod counterparts;
 pub mod decode;
+mod derived;
 pub(crate) mod devices;
 mod fields;
 pub mod files;
@@ -53,6 +54,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tidemill_event::Loop;
+use tidemill_overlog::fleet::NodeId;
 use tidemill_overlog::node::Crossing;
 use tidemill_relation::TupleBuf;
 
@@ -61,7 +63,7 @@ use crate::error::Error;
 use crate::machine::Machine;
 
 pub use checked::Checked;
-use files::{Destination, Existing};
+use files::{Destination, Existing, Folders};
 pub(crate) use rebind::{rebind, rebind_schemas};
 pub(crate) use state::Borders;
 
@@ -111,9 +113,10 @@ pub(crate) fn open_files(
     if !machine.has_scopes() {
         open_node_files(machine, events, root, existing)?;
     }
-    let root = Root::open_folder(root);
-    if !machine.sinks.is_empty() || root.is_ok() {
-        let faults = machine.sinks.open(Destination { root: root?, existing }, events.wall());
+    let nodes = machine.fleet.ids().count();
+    let folders = Folders::open(root, u32::try_from(nodes).unwrap_or(u32::MAX), existing);
+    if !machine.sinks.is_empty() || folders.is_ok() {
+        let faults = machine.sinks.open(folders?, events.wall());
         report(machine, &faults);
     }
     let mut have_files = !machine.sinks.is_empty();
@@ -167,6 +170,13 @@ pub(crate) fn finish_node_files(machine: &mut Machine) -> Vec<String> {
     machine.node.borders.decoders.problems().collect()
 }
 
+/// Counts what waits between the engines of the current node as lost, as it crashes. Packets are
+/// counted with those of the graph.
+pub(crate) fn lose(machine: &mut Machine) {
+    machine.node.borders.components.lose();
+    machine.node.borders.rules.iter().for_each(|rules| rules.lose());
+}
+
 /// Ends the files of rules; returns reports of lost rows.
 pub(crate) fn finish_files(machine: &mut Machine) -> Vec<String> {
     let faults = machine.sinks.finish();
@@ -178,6 +188,7 @@ pub(crate) fn finish_files(machine: &mut Machine) -> Vec<String> {
 pub(crate) fn crossed(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
+    node: NodeId,
     tuples: &TupleBuf<Crossing>,
 ) {
     packets::send(machine, events, tuples);
@@ -185,7 +196,7 @@ pub(crate) fn crossed(
     settings::take(machine, events, tuples);
     tables::take(machine, events, tuples);
     programs::take(machine, events, tuples);
-    sinks::take(machine, events, tuples);
+    sinks::take(machine, events, node, tuples);
     components::take(machine, events, tuples);
     rules::take(machine, events, tuples);
 }

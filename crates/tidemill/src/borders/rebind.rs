@@ -60,9 +60,11 @@ pub(crate) fn rebind(
     for (id, tuples) in crossings {
         match machine.scope_of(id) {
             Some(scope) => {
-                events.within(machine, scope, |machine, events| crossed(machine, events, &tuples));
+                events.within(machine, scope, |machine, events| {
+                    crossed(machine, events, id, &tuples)
+                });
             }
-            None => crossed(machine, events, &tuples),
+            None => crossed(machine, events, id, &tuples),
         }
     }
 }

@@ -88,10 +88,12 @@ pub(crate) fn mortals(
     found.unwrap_or_default()
 }
 
-/// Crashes a node: closes its resources, and counts its packets as lost.
+/// Crashes a node: closes its resources, and counts its packets as lost, and what waits at its
+/// borders.
 pub(crate) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, id: NodeId) {
     let Some(scope) = machine.scope_of(id) else { return };
     events.within(machine, scope, |machine, events| {
+        borders::lose(machine);
         end::clear(machine, events);
         machine.lose_packets();
         borders::devices::close(machine, events);

@@ -21,7 +21,7 @@ use tidemill_stdx::sorted::SortedMap;
 use super::components::{self, Making, Outputs, Seeds};
 use super::node::Node;
 use crate::borders::Checked;
-use crate::borders::files::Existing;
+use crate::borders::files::{Existing, node_folder};
 use crate::components::system::disk::{Disk, Overlay};
 use crate::error::Error;
 use crate::journal::SharedJournal;
@@ -171,11 +171,7 @@ impl Choices {
         if !self.are_several {
             return Ok(root.to_owned());
         }
-        let folder = root.join(id.to_string());
-        std::fs::create_dir_all(&folder).map_err(|error| {
-            Error::Start(format!("{}: no folder for node {id}: {error}", folder.display()))
-        })?;
-        Ok(folder)
+        node_folder(root, id)
     }
 
     pub(crate) fn of_node(&self, id: NodeId) -> Result<ComponentOptions, Error> {

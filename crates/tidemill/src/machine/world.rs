@@ -64,7 +64,7 @@ impl fleet::World for Machine {
     }
 
     fn crossed(&mut self, events: &mut Loop<Machine>, node: NodeId, tuples: &TupleBuf<Crossing>) {
-        borders::crossed(self, events, tuples);
+        borders::crossed(self, events, node, tuples);
         self.with_properties(events, |properties, fleet, moment, observer| {
             let address = &fleet.identity(node).address;
             properties.turned(address, tuples, moment, observer);

@@ -64,8 +64,9 @@ tidemill_packet::declare! {
     ///
     /// With `fields` a packet is `packet(@N, Input, Id, FIELD, ...)`: a column for each field, null
     /// where the packet has none. `send(@N, Output, Id)` sends the packet itself, also several
-    /// times, in the turn of its event, and `hold(@N, Input, Id, Seconds)` keeps it for longer.
-    /// What is sent later counts as `stale`. Without links to it the app only sends.
+    /// times, in the turn of its event. After `hold(@N, Input, Id, Seconds)` later turns can send
+    /// it, too, for so long. What is sent later counts as `stale`. Without links to it the app
+    /// only sends.
     ///
     /// Derived packets for outputs that are not there are dropped as `no_output`, those that are
     /// no bytes as `no_bytes`.
@@ -75,7 +76,8 @@ tidemill_packet::declare! {
             file: String = String::new(),
             /// The event that a packet is.
             event: String = "packet".to_owned(),
-            /// The event that sends a packet.
+            /// The event that sends a packet. Without an output there need be none: then the app is
+            /// a sink, by an empty name also beside a `send` that is for another app.
             verdict: String = "send".to_owned(),
             /// What of a packet is handed to the rules of the program in place of its bytes: names
             /// such as `ip.src, tcp.dport, len`.

@@ -55,7 +55,7 @@ use tidemill_stdx::say;
 use captures::{Captures, SLICE_STEPS, captures, has_readers, in_time_of};
 pub(crate) use captures::{first_ns, live_capture};
 pub use options::{
-    Clock, ComponentOptions, DRAIN_MAX, Engine, EngineKind, Exposed, Exposure, Input, Listen,
+    Clock, ComponentOptions, DRAIN_MAX, Engine, EngineKind, Exposed, Exposure, Input, Listen, NODE,
     NodeOptions, PacketOptions, RunOptions,
 };
 pub use report::{ComponentsEnded, PacketsEnded, Report};

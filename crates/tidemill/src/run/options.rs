@@ -23,6 +23,9 @@ use crate::service::Service;
 /// The maximum time for completing pending work at the end.
 pub const DRAIN_MAX: Duration = Duration::from_secs(3);
 
+/// The address of the node of a run that names none: the default of P2.
+pub const NODE: &str = "localhost:10000";
+
 /// Options of a run.
 #[derive(Debug)]
 pub struct RunOptions {
@@ -147,7 +150,7 @@ pub struct NodeOptions {
 impl Default for NodeOptions {
     fn default() -> NodeOptions {
         NodeOptions {
-            listen: Listen::Address("localhost:10000".to_owned()),
+            listen: Listen::Address(NODE.to_owned()),
             workers: 1,
             address: None,
             exposure: Exposure::Refused,

@@ -31,8 +31,6 @@ pub struct Report {
     pub failure: Option<io::Error>,
     /// The first note on what failed a simulation.
     pub(crate) cause: Option<String>,
-    /// The run had one node with components and no rules, whose data is the components' output.
-    pub is_plain: bool,
     /// The counters of its borders, by border and counter (`read/messages`), in order.
     pub borders: Vec<(String, u64)>,
     /// The program has changed, and has to be run anew.

@@ -57,7 +57,6 @@ pub(super) fn write(mut summary: Summary, console: &mut Console, report: &mut Re
     summary.leave_out();
     match console.form() {
         Form::Json => console.line(summary.json()),
-        Form::Text if report.is_plain => {}
         Form::Text => console.line(&summary),
     }
     console.flush();

@@ -89,6 +89,7 @@ use setup::Setup;
 pub(crate) use phase::{PhaseWords, write_seeded};
 pub(crate) use recording::Messages;
 
+pub use crate::identities::number as node_number;
 pub use crate::unsettled::Settle;
 pub use fault_options::FaultOptions;
 pub use options::SimOptions;

@@ -78,12 +78,11 @@ impl Setup {
     /// Runs all nodes in this thread; the first `skip` lines have been written by an earlier
     /// attempt.
     pub(super) fn go_on(self, console: Console, skip: u64) -> Result<Report, Error> {
-        let Common { has, options, recording, .. } = &self.common;
+        let Common { options, recording, .. } = &self.common;
         let recording = recording.clone();
         let (seed, stop) = (options.seed, options.stop.clone());
         let model = options.linearizable.clone();
         let SimOptions { profile, ends_process, .. } = *options;
-        let is_plain = has.components && !has.nodes && options.nodes == 1;
         let journal = self.journal(console, skip);
         let Ran { mut machine, mut events, outcome } = self.ran(journal)?;
         // Relaxed: the flag publishes no other data.
@@ -100,7 +99,7 @@ impl Setup {
                 Recorded { sent: sent.unwrap_or_default(), lives, kills };
         }
         let profile = profile.then(|| Profile::of(&machine.fleet));
-        let mut report = Report { is_plain, profile, ..Report::default() };
+        let mut report = Report { profile, ..Report::default() };
         let mut summary = end::sum_up(&mut machine, &mut events, &mut report);
         (summary.seed, summary.interrupted) = (Some(seed), interrupted);
         let mut journal = machine.journal.get_mut();

@@ -28,6 +28,11 @@ impl Instance {
         Instance { stage, turn: 0, key, queue, is_at_work: false, is_held: false, is_ending: false }
     }
 
+    /// Its inputs that wait or are in progress.
+    pub(super) fn inputs(&self) -> u64 {
+        (self.queue.len() + usize::from(self.is_at_work)) as u64
+    }
+
     /// Whether it has no input.
     pub(super) fn is_idle(&self) -> bool {
         !self.is_at_work && self.queue.is_empty()

@@ -81,8 +81,7 @@ impl Stages {
                 None => {
                     parted.push(name);
                     if let Some(stage) = before.get(old).and_then(Option::as_ref) {
-                        let lost = instance.queue.len() + usize::from(instance.is_at_work);
-                        stage.counters.lost.add(lost as u64);
+                        stage.counters.lost.add(instance.inputs());
                     }
                 }
             }
@@ -92,6 +91,15 @@ impl Stages {
         }
         self.held.retain(|name| !parted.contains(name));
         (parted, begun)
+    }
+
+    /// Counts the inputs that wait or are in progress as lost, as the node crashes.
+    pub(in crate::borders) fn lose(&self) {
+        for (_, instance) in self.instances.iter() {
+            if let Some(stage) = self.stages.get(instance.stage as usize) {
+                stage.counters.lost.add(instance.inputs());
+            }
+        }
     }
 
     /// Whether there are any.

@@ -17,6 +17,7 @@ mod parquet;
 #[cfg(feature = "arrow")]
 mod parquet;
 
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use tidemill_relation::Value;
@@ -25,6 +26,7 @@ use tidemill_stdx::marks;
 
 use super::latency::Latency;
 use crate::components::system::confined::Root;
+use crate::error::Error;
 pub use column::Column;
 pub(crate) use column::Existing;
 use column::WriteError;
@@ -38,11 +40,76 @@ pub(crate) struct Destination {
     pub(crate) existing: Existing,
 }
 
+/// The folders of the files of a run: one for all, or one for each of several nodes.
+pub(crate) struct Folders {
+    base: PathBuf,
+    nodes: u32,
+    existing: Existing,
+    /// The open ones: all, or none as long as nothing is to be written.
+    places: Vec<Destination>,
+}
+
+impl Folders {
+    /// The folders for some nodes. That of a single node is opened now: later the process may not
+    /// reach it. Several have folders below it by their numbers, which are made when needed.
+    ///
+    /// # Errors
+    /// There is no such folder.
+    pub(crate) fn open(
+        base: Option<&Path>,
+        nodes: u32,
+        existing: Existing,
+    ) -> Result<Folders, Error> {
+        let base = base.unwrap_or(Path::new(".")).to_owned();
+        let mut folders = Folders { base, nodes, existing, places: Vec::new() };
+        if nodes <= 1 {
+            folders.places()?;
+        }
+        Ok(folders)
+    }
+
+    /// What to do with existing files.
+    pub(crate) fn existing(&self) -> Existing {
+        self.existing
+    }
+
+    /// The folder of each node, or that of all.
+    ///
+    /// # Errors
+    /// A folder cannot be made.
+    pub(crate) fn places(&mut self) -> Result<&[Destination], Error> {
+        let existing = self.existing;
+        if self.places.is_empty() && self.nodes <= 1 {
+            let root = Root::open_folder(Some(&self.base))?;
+            self.places.push(Destination { root, existing });
+        } else if self.places.is_empty() {
+            let place = |node| {
+                let root = Root::open_folder(Some(&node_folder(&self.base, node)?))?;
+                Ok(Destination { root, existing })
+            };
+            self.places = (0..self.nodes).map(place).collect::<Result<_, Error>>()?;
+        }
+        Ok(&self.places)
+    }
+}
+
+/// The folder of one of several nodes, which is made if it is not there.
+///
+/// # Errors
+/// It cannot be made.
+pub(crate) fn node_folder(root: &Path, node: u32) -> Result<PathBuf, Error> {
+    let folder = root.join(node.to_string());
+    std::fs::create_dir_all(&folder).map_err(|error| {
+        Error::Start(format!("{}: no folder for node {node}: {error}", folder.display()))
+    })?;
+    Ok(folder)
+}
+
 /// A file that tuples are written to, or a sequence of files by time.
 pub(crate) struct Files {
     name: FileName,
     columns: Vec<Column>,
-    counters: Counters,
+    counters: Rc<Counters>,
     latency: Latency,
     /// The arrival time of the first buffered tuple.
     since_ns: Option<i64>,
@@ -79,15 +146,23 @@ impl Files {
         border: &str,
     ) -> Files {
         let counter = |name: &str| registry.counter(&format!("border/{border}/{name}"));
-        let counters = Counters {
+        let counters = Rc::new(Counters {
             tuples: counter("tuples"),
             written: counter("written"),
             dropped: counter("dropped_unwritable"),
             wrong_type: counter("dropped_wrong_type"),
             files: counter("files"),
             faults: counter("faults"),
-        };
+        });
         let latency = Latency::new(registry, border);
+        let (state, second) = (FilesState::Closed, i64::MIN);
+        Files { name, columns, counters, latency, since_ns: None, state, second }
+    }
+
+    /// Closed files of the same name in another folder, which share the counters.
+    pub(crate) fn elsewhere(&self) -> Files {
+        let (name, columns) = (self.name.clone(), self.columns.clone());
+        let (counters, latency) = (self.counters.clone(), self.latency.clone());
         let (state, second) = (FilesState::Closed, i64::MIN);
         Files { name, columns, counters, latency, since_ns: None, state, second }
     }
@@ -157,7 +232,7 @@ impl Files {
 
     /// A report of lost tuples, at the end of a run.
     pub(crate) fn problem(&self) -> Option<String> {
-        let Counters { tuples, dropped, wrong_type, faults, .. } = &self.counters;
+        let Counters { tuples, dropped, wrong_type, faults, .. } = &*self.counters;
         let lost = dropped.get() + wrong_type.get();
         (lost + faults.get() > 0)
             .then(|| format!("{}: {lost} of {} tuples were not written", self.name, tuples.get()))

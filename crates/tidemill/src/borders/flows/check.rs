@@ -13,7 +13,7 @@ use crate::components::system::ports::ends;
 use crate::program::{FileKind, Program};
 
 /// The message of Packets that names ports.
-const OPEN: &str = "Open";
+pub(super) const OPEN: &str = "Open";
 
 /// An app of this kind, as declared in the graph.
 struct Written {
@@ -156,7 +156,7 @@ fn reaches_packets(component: &Component) -> bool {
     component.requires.iter().any(|it| it.name.text == PACKETS)
 }
 
-fn literal(argument: &Expr) -> Option<(&str, Span)> {
+pub(super) fn literal(argument: &Expr) -> Option<(&str, Span)> {
     match &argument.kind {
         ExprKind::Literal(Literal::Text(text)) => Some((text, argument.span)),
         _ => None,

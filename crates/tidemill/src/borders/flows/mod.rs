@@ -25,6 +25,7 @@ mod context;
 mod counts;
 mod flow;
 mod key;
+mod opened;
 mod state;
 mod table;
 

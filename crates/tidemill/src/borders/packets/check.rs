@@ -7,9 +7,10 @@ use tidemill_overlog::exports::first_use;
 use tidemill_overlog::program::Compiled;
 use tidemill_packet::app::Value;
 use tidemill_packet::fields::Fields;
-use tidemill_packet::graph::AppSpec;
+use tidemill_packet::graph::{AppSpec, LinkSpec};
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{Type, TypeSet};
+use tidemill_stdx::sorted::SortedMap;
 
 use super::border::PacketBorder;
 use crate::borders::fields::types_of;
@@ -22,6 +23,9 @@ const PACKET_COLUMNS: usize = 3;
 const HOLD: &str = "hold";
 const HOLD_COLUMNS: usize = 4;
 
+/// The key of the event that sends packets.
+const VERDICT: &str = "verdict";
+
 /// The type of the apps that hand packets to rules.
 const RULES: &str = "Rules";
 
@@ -30,6 +34,8 @@ struct Written {
     name: String,
     event: String,
     verdict: String,
+    /// The graph names the verdict.
+    names_verdict: bool,
     fields: String,
     span: Span,
 }
@@ -65,6 +71,23 @@ impl Program {
                 Err(error) => self.diagnostics.push(error),
             }
         }
+        self.check_ports_of_verdicts();
+    }
+
+    /// Checks the ports that rules name by constants; several apps may have one verdict.
+    fn check_ports_of_verdicts(&mut self) {
+        let mut apps: SortedMap<String, Vec<(String, Span)>> = SortedMap::new();
+        for border in self.written() {
+            let is_checked = self.borders.packets.iter().any(|checked| checked.app == border.name);
+            if is_checked {
+                apps.entry(border.verdict).or_default().push((border.name, border.span));
+            }
+        }
+        for (verdict, apps) in &apps {
+            let apps: Vec<_> = apps.iter().map(|(name, span)| (name.as_str(), *span)).collect();
+            let wrong = self.wrong_ports(verdict, &apps);
+            self.diagnostics.extend(wrong);
+        }
     }
 
     /// The apps that are borders.
@@ -79,7 +102,8 @@ impl Program {
         apps.filter(move |(app, _)| is_border(app)).map(move |(app, &span)| Written {
             name: app.name.clone(),
             event: text(app, "event", "packet"),
-            verdict: text(app, "verdict", "send"),
+            verdict: text(app, VERDICT, "send"),
+            names_verdict: app.config.get(VERDICT).is_some(),
             fields: text(app, "fields", ""),
             span,
         })
@@ -87,7 +111,7 @@ impl Program {
 
     /// The border of an app; `None` if the rules have errors of their own.
     fn packet_border(&self, written: &Written) -> Result<Option<PacketBorder>, Diagnostic> {
-        let Written { name, event, verdict, fields, span } = written;
+        let Written { name, event, fields, span, .. } = written;
         if !self.kinds.has(FileKind::Rules) {
             let message =
                 format!("`{name}` hands packets to the rules of the program, which has none");
@@ -100,21 +124,16 @@ impl Program {
         let fields = Fields::parse(fields).ok().filter(|fields| !fields.is_empty());
         let columns = PACKET_COLUMNS + fields.as_ref().map_or(0, Fields::len);
         let found = self.relation(rules, written, event, columns)?;
-        if found.is_none() && self.is_linked_to(name) {
+        if found.is_none() && self.is_linked(name, |link| link.to.app) {
             let message =
                 format!("`{name}` hands packets to the rules as `{event}`, which they do not have");
-            let error = Diagnostic::error("border", *span, message);
-            let known = rules.plan.relations.iter().map(|relation| relation.name.as_str());
-            let help = match nearest(event, known) {
-                Some(meant) => format!("is `{meant}` meant? `event` names it"),
-                None => format!("write a rule with {} in its body", form(event, fields.as_ref())),
-            };
-            return Err(error.help(help));
+            let rule = || format!("write a rule with {} in its body", form(event, fields.as_ref()));
+            return Err(self.unknown(rules, written, ("event", event), message, rule));
         }
         if let (Some(fields), Some(event)) = (&fields, found) {
             self.check_types(rules, written, event, fields)?;
         }
-        let verdict = self.relation(rules, written, verdict, PACKET_COLUMNS)?;
+        let verdict = self.verdict(rules, written, fields.as_ref())?;
         let hold = match &fields {
             Some(_) => self.relation(rules, written, HOLD, HOLD_COLUMNS)?,
             None => None,
@@ -122,12 +141,55 @@ impl Program {
         Ok(Some(PacketBorder { app: name.clone(), event: found, verdict, hold, fields }))
     }
 
-    /// Whether a link leads to an app: else rules only send packets by it.
-    fn is_linked_to(&self, app: &str) -> bool {
-        self.packets.as_ref().is_some_and(|graph| {
-            let mut ends = graph.links.iter().map(|link| &graph.apps[link.to.app].name);
-            ends.any(|name| name == app)
-        })
+    /// The event that sends packets. An app whose graph does not name it, and that has no output,
+    /// is a sink without it.
+    fn verdict(
+        &self,
+        rules: &Compiled,
+        written: &Written,
+        fields: Option<&Fields>,
+    ) -> Result<Option<RelationId>, Diagnostic> {
+        let Written { name, verdict, names_verdict, .. } = written;
+        let found = self.relation(rules, written, verdict, PACKET_COLUMNS)?;
+        let is_needed = *names_verdict || self.is_linked(name, |link| link.from.app);
+        // An empty name says that there is none.
+        if found.is_some() || verdict.is_empty() || !is_needed {
+            return Ok(found);
+        }
+        let message =
+            format!("`{name}` sends the packets of `{verdict}`, which the rules do not have");
+        let rule = || match fields {
+            Some(_) => format!("write a rule with `{verdict}(@N, Port, Id)` as its head"),
+            None => format!("write a rule with {} as its head", form(verdict, None)),
+        };
+        Err(self.unknown(rules, written, (VERDICT, verdict), message, rule))
+    }
+
+    /// The error for a relation that the rules do not have, by the key that names it.
+    fn unknown(
+        &self,
+        rules: &Compiled,
+        written: &Written,
+        (key, relation): (&str, &str),
+        message: String,
+        rule: impl FnOnce() -> String,
+    ) -> Diagnostic {
+        let known = rules.plan.relations.iter().filter(|relation| !relation.hidden);
+        match nearest(relation, known.map(|relation| relation.name.as_str())) {
+            Some(meant) => {
+                let error = self.error_at(written, meant, message);
+                error.help(format!("is `{meant}` meant? `{key}` names it"))
+            }
+            None => Diagnostic::error("border", written.span, message).help(rule()),
+        }
+    }
+
+    /// Whether a link has the app at this end. Rules only send packets by an app that no link
+    /// leads to.
+    fn is_linked(&self, app: &str, end: impl Fn(&LinkSpec) -> usize) -> bool {
+        self.packets
+            .as_ref()
+            .is_some_and(|graph| graph.links.iter().any(|link| graph.apps[end(link)].name == app))
     }
 
     /// Checks that the columns of an event can hold the fields.

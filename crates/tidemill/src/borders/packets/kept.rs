@@ -1,10 +1,12 @@
 //! Packets whose verdict is pending.
 //!
 //! A node processes events in order, so packets wait in a queue in the order of their numbers; held
-//! packets move to a table.
+//! packets move to a table. A held packet stays there until its time is over: what is sent are
+//! copies.
 
 use std::collections::{HashMap, VecDeque};
 
+use tidemill_event::Time;
 use tidemill_packet::packet::Packet;
 
 /// The maximum number of packets held beyond their turns.
@@ -25,7 +27,8 @@ pub(super) struct Kept {
 struct Entry {
     packet: Packet,
     link: Option<usize>,
-    is_held: bool,
+    /// The end of its time, if it is held.
+    held_until: Option<Time>,
 }
 
 /// The result of a verdict that sends a packet.
@@ -51,7 +54,7 @@ impl Kept {
 
     /// Keeps a packet until its turn ends.
     pub(super) fn put(&mut self, packet: Packet) {
-        self.waiting.push_back(Some(Entry { packet, link: None, is_held: false }));
+        self.waiting.push_back(Some(Entry { packet, link: None, held_until: None }));
     }
 
     /// Numbers a packet that does not wait.
@@ -85,37 +88,43 @@ impl Kept {
         }
     }
 
-    /// Holds a packet beyond its turn; returns false if it is gone, or too many are held.
-    pub(super) fn hold(&mut self, id: i64) -> bool {
+    /// Holds a packet beyond its turn; the last call decides until when. Returns false if it is
+    /// gone, or too many are held.
+    pub(super) fn hold(&mut self, id: i64, until: Time) -> bool {
         let is_full = self.held.len() >= HELD_MAX;
         match self.get(id) {
-            Some(entry) if entry.is_held || !is_full => {
-                entry.is_held = true;
+            Some(entry) if entry.held_until.is_some() || !is_full => {
+                entry.held_until = Some(until);
                 true
             }
             _ => false,
         }
     }
 
-    /// Removes the packets that this turn sends, in order, with their links.
-    pub(super) fn each_decided(&mut self, mut take: impl FnMut(usize, Packet)) {
+    /// What this turn sends, in order, with the links: copies of packets that are held, if there
+    /// were buffers, and the others themselves.
+    pub(super) fn each_decided(&mut self, mut take: impl FnMut(usize, Option<Packet>)) {
         let mut decided = std::mem::take(&mut self.decided);
         for id in decided.drain(..) {
-            if let Some((link, packet)) = self.remove(id) {
-                take(link, packet);
-            }
+            let Some(entry) = self.get(id) else { continue };
+            let Some(link) = entry.link.take() else { continue };
+            let packet = match entry.held_until {
+                Some(_) => entry.packet.duplicate(),
+                None => self.remove(id),
+            };
+            take(link, packet);
         }
         // Keeps the buffer.
         self.decided = decided;
     }
 
-    fn remove(&mut self, id: i64) -> Option<(usize, Packet)> {
+    fn remove(&mut self, id: i64) -> Option<Packet> {
         let at = usize::try_from(id.checked_sub(self.first)?);
         let entry = match at {
             Ok(at) => self.waiting.get_mut(at)?.take(),
             Err(_) => self.held.remove(&id),
-        }?;
-        Some((entry.link?, entry.packet))
+        };
+        Some(entry?.packet)
     }
 
     /// The turn of a packet has ended: drops it, and earlier ones whose turns were abandoned,
@@ -124,7 +133,7 @@ impl Kept {
         while self.first <= id
             && let Some(entry) = self.waiting.pop_front()
         {
-            if let Some(entry) = entry.filter(|entry| entry.is_held) {
+            if let Some(entry) = entry.filter(|entry| entry.held_until.is_some()) {
                 self.held.insert(self.first, entry);
             }
             self.first += 1;
@@ -141,9 +150,12 @@ impl Kept {
         waiting as u64
     }
 
-    /// The hold time of a packet is over: drops it.
-    pub(super) fn release(&mut self, id: i64) {
-        self.held.remove(&id);
+    /// Drops a packet whose hold time is over now.
+    pub(super) fn release(&mut self, id: i64, now: Time) {
+        let is_over = |entry: &mut Entry| entry.held_until.is_some_and(|until| until <= now);
+        if self.get(id).is_some_and(is_over) {
+            self.remove(id);
+        }
     }
 }
 
@@ -178,27 +190,52 @@ mod tests {
         let Verdict::Again(7, Some(copy)) = kept.send(Some(1), 8) else { panic!("a copy") };
         assert_eq!(copy.bytes(), [1]);
         let mut sent = Vec::new();
-        kept.each_decided(|link, packet| sent.push((link, packet)));
+        kept.each_decided(|link, packet| sent.push((link, packet.expect("it is not held"))));
         assert_eq!(
             sent.iter().map(|(link, it)| (*link, it.bytes()[0])).collect::<Vec<_>>(),
             [(8, 1)]
         );
-        assert!(kept.hold(2));
+        assert!(kept.hold(2, Time(20)));
         // The turn of 0 was abandoned.
         kept.end(2);
         drop((copy, sent));
         assert_eq!(pool.stats().alive(), 3);
         assert!(matches!(kept.send(Some(0), 7), Verdict::Stale));
-        assert!(matches!(kept.send(Some(2), 7), Verdict::Waits));
-        let mut links = Vec::new();
-        kept.each_decided(|link, _| links.push(link));
-        assert_eq!(links, [7]);
-        assert!(kept.hold(3));
+        assert!(kept.hold(3, Time(30)));
         kept.end(3);
-        kept.release(3);
+        kept.release(3, Time(30));
         assert!(matches!(kept.send(Some(3), 7), Verdict::Stale));
         assert!(matches!(kept.send(Some(9), 7), Verdict::Stale));
         assert!(matches!(kept.send(Some(i64::MIN), 7), Verdict::Stale));
-        assert_eq!(pool.stats().alive(), 1);
+        assert_eq!(pool.stats().alive(), 2);
+    }
+
+    #[test]
+    fn held_packets_are_sent_until_their_time_is_over() {
+        let pool = Pool::new(16);
+        let mut kept = Kept::default();
+        kept.put(pool.packet_of(&[7]).expect("room"));
+        let decided = |kept: &mut Kept| {
+            let mut sent = Vec::new();
+            kept.each_decided(|link, packet| sent.push((link, packet.expect("room"))));
+            sent.into_iter().map(|(link, it)| (link, it.bytes().to_vec())).collect::<Vec<_>>()
+        };
+        // In its own turn, and twice in a later one.
+        assert!(matches!(kept.send(Some(0), 1), Verdict::Waits));
+        assert!(kept.hold(0, Time(10)));
+        assert_eq!(decided(&mut kept), [(1, vec![7])]);
+        kept.end(0);
+        assert!(matches!(kept.send(Some(0), 2), Verdict::Waits));
+        assert!(matches!(kept.send(Some(0), 3), Verdict::Again(2, Some(_))));
+        assert_eq!(decided(&mut kept), [(3, vec![7])]);
+        // The last call decides for how long.
+        assert!(kept.hold(0, Time(30)));
+        kept.release(0, Time(10));
+        assert!(matches!(kept.send(Some(0), 4), Verdict::Waits));
+        assert_eq!(decided(&mut kept), [(4, vec![7])]);
+        assert_eq!(decided(&mut kept), []);
+        kept.release(0, Time(30));
+        assert!(matches!(kept.send(Some(0), 5), Verdict::Stale));
+        assert_eq!(pool.stats().alive(), 0);
     }
 }

@@ -12,12 +12,13 @@
 mod border;
 mod check;
 mod kept;
+mod ports;
 mod state;
 
 use std::convert::Infallible;
 use std::time::Duration;
 
-use tidemill_event::Loop;
+use tidemill_event::{Loop, Time};
 use tidemill_overlog::node::Crossing;
 use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
@@ -223,9 +224,10 @@ impl Turn<'_> {
             Role::Verdict => self.send(machine, columns),
             Role::Event => self.ended = id,
             Role::Hold => {
-                let held = id.zip(columns.get(3).and_then(seconds));
-                match held.filter(|(id, _)| self.border.kept.hold(*id)) {
-                    Some((id, seconds)) => self.release_later(events, id, seconds),
+                let until = columns.get(3).and_then(seconds).map(|seconds| events.now() + seconds);
+                let held = id.zip(until);
+                match held.filter(|(id, until)| self.border.kept.hold(*id, *until)) {
+                    Some((id, until)) => self.release_at(events, id, until),
                     None => self.border.counters.not_held.add(1),
                 }
             }
@@ -233,12 +235,12 @@ impl Turn<'_> {
     }
 
     /// Sets the timer that drops a held packet.
-    fn release_later(&self, events: &mut Loop<Machine>, id: i64, after: Duration) {
-        let (at, name) = (events.now() + after, self.border.name.clone());
-        events.timer(at, move |machine: &mut Machine, _| {
+    fn release_at(&self, events: &mut Loop<Machine>, id: i64, until: Time) {
+        let name = self.border.name.clone();
+        events.timer(until, move |machine: &mut Machine, events| {
             let mut apps = machine.node.borders.packets.apps.iter_mut();
             if let Some(border) = apps.find(|app| app.name == name) {
-                border.kept.release(id);
+                border.kept.release(id, events.now());
             }
         });
     }
@@ -283,8 +285,10 @@ impl Turn<'_> {
     fn end(mut self, machine: &mut Machine) -> bool {
         let engine = &mut machine.node.driver.engine;
         let is_sent = &mut self.is_sent;
-        self.border.kept.each_decided(|link, packet| {
-            *is_sent |= engine.send_link(link, packet).is_ok();
+        let no_packet = &self.border.counters.no_packet;
+        self.border.kept.each_decided(|link, packet| match packet {
+            Some(packet) => *is_sent |= engine.send_link(link, packet).is_ok(),
+            None => no_packet.add(1),
         });
         if let Some(id) = self.ended {
             self.border.kept.end(id);

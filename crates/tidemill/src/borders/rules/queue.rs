@@ -160,6 +160,11 @@ impl Queue {
         dropped
     }
 
+    /// The number of deliveries that wait.
+    pub(super) fn len(&self) -> usize {
+        self.entries.iter().flatten().count()
+    }
+
     /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()

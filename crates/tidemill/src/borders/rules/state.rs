@@ -68,6 +68,7 @@ pub(super) struct Counters {
     pub(super) outputs: Counter,
     pub(super) coalesced: Counter,
     pub(super) full: Counter,
+    lost: Counter,
     null: Counter,
     misfit: Counter,
     pub(super) latency: Latency,
@@ -81,6 +82,7 @@ impl Counters {
             outputs: counter("out"),
             coalesced: counter("coalesced"),
             full: counter("dropped_full"),
+            lost: counter("lost"),
             null: counter("dropped_null"),
             misfit: counter("dropped_type"),
             latency: Latency::new(registry, interface),
@@ -134,6 +136,16 @@ impl RulesServer {
             let is_it = |new: &&RulesBorder| new.interface == interface.checked.interface;
             if let Some(new) = checked.iter().find(is_it) {
                 interface.checked.clone_from(new);
+            }
+        }
+    }
+
+    /// Counts the deliveries and puts that wait as lost, as the node crashes.
+    pub(in crate::borders) fn lose(&self) {
+        for (_, client) in self.open.iter() {
+            if let Some(interface) = self.interfaces.get(client.interface) {
+                let waiting = client.queue.len() + usize::from(client.given.is_some());
+                interface.counters.lost.add(waiting as u64);
             }
         }
     }

@@ -55,7 +55,12 @@ impl Program {
     /// Checks the relations of settings against the graph.
     pub(crate) fn check_settings_border(&mut self) {
         match self.settings_border() {
-            Ok(settings) => self.borders.settings = settings,
+            Ok(settings) => {
+                if settings.is_some() {
+                    self.diagnostics.extend(self.wrong_settings());
+                }
+                self.borders.settings = settings;
+            }
             Err(error) => self.diagnostics.push(error),
         }
     }

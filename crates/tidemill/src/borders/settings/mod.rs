@@ -6,6 +6,7 @@
 
 mod border;
 mod check;
+mod constants;
 mod state;
 
 use tidemill_event::{Loop, Time};

@@ -31,7 +31,7 @@ pub(crate) struct Settings {
 
 /// Why a setting is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum SettingError {
+pub(super) enum SettingError {
     /// There is no app of this name.
     NoApp(String),
     /// No setting has such a value.
@@ -189,7 +189,7 @@ impl Settings {
 }
 
 /// Checks whether an app accepts a setting.
-fn fits(known: &AppSpec, key: &str, value: &Setting) -> Result<(), SettingError> {
+pub(super) fn fits(known: &AppSpec, key: &str, value: &Setting) -> Result<(), SettingError> {
     if known.kind.name == DECODE {
         return Err(SettingError::Decoded);
     }

@@ -1,13 +1,14 @@
 //! Tuples of rules in files: `sink("FILE", name).`
 //!
 //! Each tuple of an event, and each row inserted into a table, becomes a record of the file when
-//! its turn has committed. Columns are named `a1` and so on, as in the messages between nodes.
+//! its turn has committed. Each of several nodes writes into a folder of its own. Columns are named `a1` and so on, as in the messages between nodes.
 
 mod border;
 mod check;
 mod state;
 
 use tidemill_event::Loop;
+use tidemill_overlog::fleet::NodeId;
 use tidemill_overlog::node::Crossing;
 use tidemill_relation::TupleBuf;
 
@@ -18,10 +19,15 @@ pub use check::sinks_of;
 pub(crate) use state::Sinks;
 
 /// Writes the tuples derived in a turn.
-pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
+pub(super) fn take(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    node: NodeId,
+    tuples: &TupleBuf<Crossing>,
+) {
     if machine.sinks.is_empty() {
         return;
     }
-    let faults = machine.sinks.take(events.wall(), tuples);
+    let faults = machine.sinks.take(node, events.wall(), tuples);
     faults.iter().for_each(|fault| machine.journal.get_mut().console.note(fault));
 }

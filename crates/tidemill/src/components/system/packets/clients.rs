@@ -11,7 +11,7 @@ use tidemill_stdx::sorted::SortedMap;
 use crate::components::system::ports::{NoPort, Ports};
 
 /// The type of the apps.
-const OUTSIDE: &str = "Outside";
+pub(crate) const OUTSIDE: &str = "Outside";
 
 /// An app, or a pair of ports, opened by clients.
 pub(super) struct OpenApp {

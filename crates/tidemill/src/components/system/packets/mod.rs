@@ -28,8 +28,8 @@ use tidemill_stdx::marks;
 use super::ports::ends;
 use crate::machine::{Machine, posts};
 pub(super) use clients::Packets;
-pub(crate) use clients::PostedPacket;
 use clients::{Client, OpenApp, Queued};
+pub(crate) use clients::{OUTSIDE, PostedPacket};
 
 /// The maximum number of packets queued at one app.
 const QUEUED_MAX: usize = 1024;

@@ -166,7 +166,8 @@ const VERDICTS: &str = "
     r7 delete held(@N, From, First) :- packet(@N, Port, Id, From, Number), Number % 3 == 2,
         held(@N, From, First).
     r8 send(@N, \"out\", Id - 1) :- packet(@N, Port, Id, From, Number), Number == 9.
-    r9 send(@N, f_strcat(\"no\", \"where\"), Id) :- packet(@N, Port, Id, From, Number), Number == 0.";
+    r9 send(@N, f_strcat(\"no\", \"where\"), Id) :- packet(@N, Port, Id, From, Number),
+        Number == 0.";
 
 #[test]
 fn verdicts_come_back_to_the_packets() {
@@ -230,7 +231,8 @@ fn settings_reach_all_instances() {
     let rules = "
         r1 go(@N, \"cut\", Id) :- begin(@N, Port, Id, From, Number).
         r2 flow::config(@N, \"cut\", \"length\", 50) :- begin(@N, Port, Id, From, 7).
-        r3 flow::config(@N, f_strcat(\"no\", \"body\"), \"length\", 50) :- begin(@N, Port, Id, From, 7).
+        r3 flow::config(@N, f_strcat(\"no\", \"body\"), \"length\", 50) :-
+            begin(@N, Port, Id, From, 7).
         r4 got(@N, f_addrText(From), Number, Length) :- packet(@N, Port, Id, From, Number, Length),
             Number != 7.
         watchmod(got, \"c\").";

@@ -1,6 +1,6 @@
 //! Apps that failed: their packets and state are dropped, their links stay, and after a pause they
-//! are made anew from their config, and from what an app that is killed leaves. The pause doubles with each fault in a row. Those whose fault
-//! is final are not made anew.
+//! are made anew from their config, and from what an app that is killed leaves. The pause doubles
+//! with each fault in a row. Those whose fault is final are not made anew.
 
 use super::note::Note;
 use super::{Engine, construct};

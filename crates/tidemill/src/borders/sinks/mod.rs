@@ -1,7 +1,8 @@
 //! Tuples of rules in files: `sink("FILE", name).`
 //!
 //! Each tuple of an event, and each row inserted into a table, becomes a record of the file when
-//! its turn has committed. Each of several nodes writes into a folder of its own. Columns are named `a1` and so on, as in the messages between nodes.
+//! its turn has committed. Each of several nodes writes into a folder of its own. Columns are named
+//! `a1` and so on, as in the messages between nodes.
 
 mod border;
 mod check;

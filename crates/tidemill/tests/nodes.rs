@@ -292,12 +292,14 @@ fn what_a_crash_takes_is_counted() {
         r3 tick(@N, E) :- periodic(@N, E, 0.1).
         watch(heard).";
     let components = "
-        INTERFACE Work; { IN A(n: INTEGER) { OUT B(n: INTEGER) } OUT Done } END Work;
+        INTERFACE Work; { IN A(k, n: INTEGER) { OUT B(k, n: INTEGER) } OUT Done } END Work;
         INTERFACE RulesTicks; { IN Next ( OUT tick(change: CHARACTER; e: INTEGER) | OUT End ) }
         END RulesTicks;
         COMPONENT Echo OFFERS Work REQUIRES SystemTime;
-          IMPLEMENTATION Work; VARIABLE n: INTEGER;
-          BEGIN WHILE ?A DO ?A(n); SystemTime!Wait(300); SystemTime?Passed; !B(n); !Done END
+          IMPLEMENTATION Work; VARIABLE k, n: INTEGER;
+          BEGIN {EXCLUSIVE} WHILE ?A DO
+              ?A(k, n); SystemTime!Wait(300); SystemTime?Passed; !B(k, n); !Done
+            END
           END Work;
         END Echo;
         COMPONENT {ENTRYPOINT} Main REQUIRES RulesTicks, SystemTime;

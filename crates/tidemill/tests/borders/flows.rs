@@ -393,7 +393,7 @@ fn an_instance_reaches_the_rules_as_any_component_does() {
         materialize(seen, infinity, infinity, keys(2)).
         r1 seen(@N, Packets) :- flow(@N, Packets).
         watchmod(seen, \"i\").
-        r2 flow::config(@N, \"script\", \"idle\", 5) :- periodic(@N, E, 0.01, 1).
+        r2 flow::config(@N, f_strcat(\"scr\", \"ipt\"), \"idle\", 5) :- periodic(@N, E, 0.01, 1).
         r3 no(@N, Reason) :- flow::refused(@N, App, Key, Value, Reason).
         watch(no).";
     let graph = graph(&[1, 2, 1, 3], PER).replace("packets: 4", "packets: 4, rate: 40");

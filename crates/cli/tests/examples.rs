@@ -218,6 +218,23 @@ fn no_quorum_is_of_an_earlier_count() {
     }
 }
 
+/// Examples whose expectations hold for one network only have a script without any, for the faults
+/// of tests, under which the properties of their programs hold.
+#[test]
+fn properties_hold_under_faults() {
+    for example in ["leader", "path-vector", "ping", "routes"] {
+        let script = format!("examples/{example}/faults.sim");
+        let output = Command::new(TIDEMILL)
+            .current_dir(root())
+            .args(arguments(&script))
+            .args(["--script", &script, "--seeds", "1..20"])
+            .output()
+            .expect("the program starts");
+        let data = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{example}: {data}");
+    }
+}
+
 /// A failing script gives another status than a passing one.
 #[test]
 fn a_missed_expectation_is_a_failure() {

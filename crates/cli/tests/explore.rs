@@ -140,7 +140,7 @@ fn a_run_that_fails_can_be_saved() {
     assert!(!folder.path().join("fine.sim").exists());
 }
 
-/// A failing run is explained and drawn, as by a simulation; a run that no simulation repeats is not.
+/// A failing run is explained and drawn, as by a simulation; one that no simulation repeats is not.
 #[test]
 fn a_run_that_fails_is_explained_and_drawn() {
     let folder = Folder::new();

@@ -1,20 +1,26 @@
 //! Measures the tests of examples: `tidemill test --mutants` on each example of rules.
 //!
 //! ```text
-//! examples/NAME/test.sim   its first lines are commands of `sim` and, perhaps, of `test`:
+//! examples/NAME/faults.sim, or test.sim if there is none
+//!                          its first lines are commands of `sim` and, perhaps, of `test`:
 //!                          files, -D, --nodes and the like
-//! ──> tidemill test FILES -D .. --nodes .. --script examples/NAME/test.sim --mutants
+//! ──> tidemill test FILES -D .. --nodes .. --script examples/NAME/faults.sim --mutants
 //!     --equivalent examples/NAME/equivalent.txt, if there is one
 //!     --explore OPTIONS, if one of the first lines is `# tidemill explore FILES OPTIONS`
 //! ```
 //! Faults are those of `test` without options; if the script fails under these on the original
 //! program, those of datagrams alone, or none. Survivors are printed, and counted by
-//! example; those that are judged equivalent are counted apart, and those that searches show to be.
+//! example, with the faults that were used; those that are judged equivalent are counted apart, and
+//! those that searches show to be. It fails if less than [`LEAST_PERCENT`] of an example's mutants
+//! are found, or if its script fails on the original program whatever the faults.
 
 use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+
+/// The least share of mutants that the test of an example has to find.
+const LEAST_PERCENT: usize = 90;
 
 /// The options.
 #[derive(Clone, Debug)]
@@ -39,6 +45,11 @@ impl Tally {
     fn wrong(self) -> usize {
         self.all - self.equivalent - self.proved
     }
+
+    /// Whether enough of these are found.
+    fn is_enough(self) -> bool {
+        100 * self.found >= LEAST_PERCENT * self.wrong()
+    }
 }
 
 impl fmt::Display for Tally {
@@ -58,7 +69,7 @@ impl fmt::Display for Tally {
 /// Tests the mutants of examples; prints the survivors.
 ///
 /// # Errors
-/// An example cannot run.
+/// An example cannot run, or its test finds too few mutants.
 pub fn run(root: &Path, options: &Options<'_>) -> Result<(), String> {
     let mut build = Command::new("cargo");
     build.current_dir(root).args(["build", "--release", "-p", "tidemill-cli"]);
@@ -66,10 +77,16 @@ pub fn run(root: &Path, options: &Options<'_>) -> Result<(), String> {
         Ok(status) if status.success() => {}
         _ => return Err(format!("{build:?} fails")),
     }
-    let mut sum = Tally::default();
+    let (mut sum, mut wrong) = (Tally::default(), Vec::new());
     for example in examples(root, &options.examples)? {
-        let Some(tally) = test(root, &example, options.wall)? else { continue };
-        println!("{example}: {tally}");
+        let Some((tally, faults)) = test(root, &example, options.wall)? else {
+            wrong.push(example);
+            continue;
+        };
+        println!("{example}: {tally}, with faults {faults}");
+        if !tally.is_enough() {
+            wrong.push(example);
+        }
         sum = Tally {
             all: sum.all + tally.all,
             found: sum.found + tally.found,
@@ -78,7 +95,16 @@ pub fn run(root: &Path, options: &Options<'_>) -> Result<(), String> {
         };
     }
     println!("mutate: {sum}, {}%", 100 * sum.found / sum.wrong().max(1));
-    Ok(())
+    match &wrong[..] {
+        [] => Ok(()),
+        names => Err(format!("less than {LEAST_PERCENT}% found: {}", names.join(", "))),
+    }
+}
+
+/// The script of an example for tests with faults, below the root.
+fn script(root: &Path, example: &str) -> String {
+    let [faults, test] = ["faults", "test"].map(|it| format!("examples/{example}/{it}.sim"));
+    if root.join(&faults).exists() { faults } else { test }
 }
 
 /// The examples that consist of rules and have a script.
@@ -100,7 +126,7 @@ fn examples(root: &Path, chosen: &[&str]) -> Result<Vec<String>, String> {
 
 /// The arguments of the command of an example's script that `test` accepts, too.
 fn arguments(root: &Path, example: &str) -> Option<Vec<String>> {
-    let script = fs::read_to_string(root.join(format!("examples/{example}/test.sim"))).ok()?;
+    let script = fs::read_to_string(root.join(script(root, example))).ok()?;
     let command = |line: &'static str| script.lines().take(2).find_map(|it| it.strip_prefix(line));
     let command = command("# tidemill test ").or_else(|| command("# tidemill sim "))?;
     let mut words = command.split_whitespace();
@@ -132,7 +158,7 @@ fn arguments(root: &Path, example: &str) -> Option<Vec<String>> {
 /// # Errors
 /// The command explores other files, or with other macros, than the test has.
 fn bounds(root: &Path, example: &str, tested: &[String]) -> Result<Option<String>, String> {
-    let script = fs::read_to_string(root.join(format!("examples/{example}/test.sim")));
+    let script = fs::read_to_string(root.join(script(root, example)));
     let script = script.map_err(|error| format!("{example}: {error}"))?;
     let mut lines = script.lines().take(3);
     let Some(command) = lines.find_map(|line| line.strip_prefix("# tidemill explore ")) else {
@@ -160,16 +186,18 @@ fn of_program<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
     (of(program), of(others))
 }
 
-/// Tests the mutants of one example; `None` if its script fails under all faults.
-fn test(root: &Path, example: &str, wall: u64) -> Result<Option<Tally>, String> {
+/// Tests the mutants of one example; returns their number with the faults that were used, `None` if
+/// its script fails under all faults.
+fn test(root: &Path, example: &str, wall: u64) -> Result<Option<(Tally, String)>, String> {
     let Some(arguments) = arguments(root, example) else { return Ok(None) };
     let bounds = bounds(root, example, &arguments)?;
-    let is_said = arguments.iter().any(|it| it == "--faults");
+    let said = arguments.iter().position(|it| it == "--faults");
+    let said = said.and_then(|at| arguments.get(at + 1)).cloned();
     let weaker = [Some("latency,loss,duplicate,reorder"), Some("none")];
-    for faults in [None].into_iter().chain(weaker.into_iter().filter(|_| !is_said)) {
+    for faults in [None].into_iter().chain(weaker.into_iter().filter(|_| said.is_none())) {
         let mut command = Command::new(root.join("target/release/tidemill"));
         command.current_dir(root).arg("test").args(&arguments);
-        command.args(["--script", &format!("examples/{example}/test.sim"), "--mutants"]);
+        command.args(["--script", &script(root, example), "--mutants"]);
         command.args(["--wall", &wall.to_string(), "--quiet"]);
         let equivalent = format!("examples/{example}/equivalent.txt");
         if root.join(&equivalent).exists() {
@@ -179,7 +207,8 @@ fn test(root: &Path, example: &str, wall: u64) -> Result<Option<Tally>, String> 
         command.args(faults.iter().flat_map(|it| ["--faults", it]));
         let ran = command.output().map_err(|error| format!("{command:?}: {error}"))?;
         if let Some(tally) = tally(example, &ran) {
-            return Ok(Some(tally));
+            let used = faults.or(said.as_deref()).unwrap_or("swarm");
+            return Ok(Some((tally, used.to_owned())));
         }
         let reason = String::from_utf8_lossy(&ran.stderr);
         if !reason.contains("the program itself fails") {
@@ -216,6 +245,24 @@ mod tests {
     use std::process::ExitStatus;
 
     use super::*;
+
+    #[test]
+    fn nine_of_ten_are_enough() {
+        let of = |all, found, equivalent| Tally { all, found, equivalent, proved: 0 };
+        assert!(of(10, 9, 0).is_enough() && of(12, 9, 2).is_enough() && of(0, 0, 0).is_enough());
+        assert!(!of(100, 89, 0).is_enough());
+    }
+
+    /// An example with two scripts is tested with that for faults.
+    #[test]
+    fn the_script_with_faults_is_taken() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+        assert_eq!(script(root, "leader"), "examples/leader/faults.sim");
+        assert_eq!(script(root, "paxos"), "examples/paxos/test.sim");
+        let arguments = arguments(root, "leader").expect("the command");
+        assert_eq!(arguments[0], "examples/leader/leader.olg");
+        assert!(!arguments.contains(&"none".to_owned()), "{arguments:?}");
+    }
 
     #[test]
     fn the_last_line_is_read() {

@@ -51,6 +51,11 @@ impl Reporter {
         Reporter { json: true, ..self }
     }
 
+    /// Without warnings and notes: for what has been reported once.
+    pub fn only_errors(self) -> Reporter {
+        Reporter { quiet: true, ..self }
+    }
+
     /// A stream for the notes of runs, written in whole lines.
     pub fn notes(self) -> Box<dyn Write> {
         if self.json { Box::new(JsonNotes { line: Vec::new() }) } else { Box::new(io::stderr()) }

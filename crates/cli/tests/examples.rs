@@ -16,12 +16,16 @@ fn script_of(example: &str) -> String {
     format!("examples/{example}/test.sim")
 }
 
-/// The arguments in `# tidemill sim ...`.
-fn arguments(script: &str) -> Vec<String> {
+/// The arguments of each line `# tidemill ...` at the beginning of a script.
+fn commands(script: &str) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(root().join(script)).expect("a script");
-    let first = text.lines().next().expect("a first line");
-    let command = first.strip_prefix("# tidemill ").expect("the command");
-    command.split_whitespace().map(str::to_owned).collect()
+    let lines = text.lines().map_while(|line| line.strip_prefix("# tidemill "));
+    lines.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
+}
+
+/// The arguments of the first of them.
+fn arguments(script: &str) -> Vec<String> {
+    commands(script).into_iter().next().expect("the command")
 }
 
 fn run(example: &str, extra: &[&str]) -> Output {
@@ -185,6 +189,50 @@ fn narada() {
 #[test]
 fn monitor() {
     check("monitor", &[r#"audit::count("n0:1", "snapshot", "#]);
+}
+
+/// What is counted becomes known in several turns. None of the comparisons with such a count is
+/// made with a count of an earlier turn: neither in simulations, nor in any order of turns.
+#[test]
+fn no_quorum_is_of_an_earlier_count() {
+    let scripts = [
+        "paxos/together.sim",
+        "paxos/explore.sim",
+        "two-phase-commit/together.sim",
+        "two-phase-commit/explore.sim",
+        "raft/grows.sim",
+    ];
+    for script in scripts.map(|it| format!("examples/{it}")) {
+        let commands = commands(&script);
+        assert!(!commands.is_empty(), "{script}");
+        for command in commands {
+            let output = Command::new(TIDEMILL)
+                .current_dir(root())
+                .args(&command)
+                .args(["--script", &script])
+                .output()
+                .expect("the program starts");
+            let data = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(output.status.code(), Some(0), "{command:?} with {script}:\n{data}");
+        }
+    }
+}
+
+/// Examples whose expectations hold for one network only have a script without any, for the faults
+/// of tests, under which the properties of their programs hold.
+#[test]
+fn properties_hold_under_faults() {
+    for example in ["leader", "path-vector", "ping", "routes"] {
+        let script = format!("examples/{example}/faults.sim");
+        let output = Command::new(TIDEMILL)
+            .current_dir(root())
+            .args(arguments(&script))
+            .args(["--script", &script, "--seeds", "1..20"])
+            .output()
+            .expect("the program starts");
+        let data = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{example}: {data}");
+    }
 }
 
 /// A failing script gives another status than a passing one.

@@ -15,6 +15,9 @@ fn summary(line: &str, expected: i32) -> serde_json::Value {
     assert_eq!(status(&output), expected, "{line}: {text}{}", stderr(&output));
     let last = text.lines().last().expect("a summary");
     let object: serde_json::Value = serde_json::from_str(last).expect(last);
+    let [states, distinct] =
+        ["states", "distinct"].map(|it| object["summary"][it].as_u64().expect("a number"));
+    assert!(states >= distinct, "{line}: {text}");
     object["summary"].clone()
 }
 
@@ -135,6 +138,62 @@ fn a_run_that_fails_can_be_saved() {
     let fine = folder.path().join("fine.sim").display().to_string();
     summary(&format!("{commit} --save {fine}"), 0);
     assert!(!folder.path().join("fine.sim").exists());
+}
+
+/// A failing run is explained and drawn, as by a simulation; one that no simulation repeats is not.
+#[test]
+fn a_run_that_fails_is_explained_and_drawn() {
+    let folder = Folder::new();
+    let drawn = folder.path().join("found.svg");
+    let commit = format!("{} --nodes 3 --script {}", program("commit.olg"), program("commit.sim"));
+    let output = run(&format!("explore -D IMPATIENT=1 {commit} --svg {}", drawn.display()));
+    assert_eq!(status(&output), 1);
+    let err = stderr(&output);
+    assert!(err.contains("violation(\"n1:1\", \"commit\", \"abort\")  by v1 ("), "{err}");
+    assert!(err.contains("  by p6 ("), "{err}");
+    let picture = std::fs::read_to_string(&drawn).expect("a picture");
+    assert!(picture.starts_with("<svg") && picture.contains("told"), "{picture}");
+    // Nothing of it is printed with -q, or drawn if nothing fails.
+    let output = run(&format!("explore -D IMPATIENT=1 {commit} -q"));
+    assert_eq!(stderr(&output), "");
+    let fine = folder.path().join("fine.svg");
+    summary(&format!("{commit} --svg {}", fine.display()), 0);
+    assert!(!fine.exists());
+    // A message that answers one of a node overtakes the change of that node's own turn.
+    let stale = "\
+        materialize(member, infinity, infinity, keys(2)).\n\
+        materialize(members, infinity, 1, keys(1)).\n\
+        materialize(noted, infinity, 1, keys(1)).\n\
+        m1 add(@M, 1, N) :- tell(@N, M).\n\
+        m2 member(@N, X) :- add(@N, X, _).\n\
+        m3 members(@N, a_COUNT<*>) :- member(@N, _).\n\
+        m4 added(@M, N) :- add(@N, 1, M).\n\
+        m5 add(@M, 2, N) :- added(@N, M).\n\
+        m6 counted(@N, Count) :- members(@N, Count).\n\
+        m7 noted(@N, Count) :- counted(@N, Count).\n\
+        m8 compare(@N, Count) :- noted(@N, Count).\n\
+        v1 violation(@N, Count) :- compare(@N, Count), members(@N, Now), Count < Now.\n";
+    let file = folder.file("stale.olg", stale);
+    let script = folder.file("stale.sim", "at 0 inject 0 tell(NODE, \"n1:1\")\n");
+    let nowhere = folder.path().join("stale.svg");
+    let line = format!("explore {file} --nodes 2 --script {script} --svg {}", nowhere.display());
+    let output = run(&line);
+    assert_eq!(status(&output), 1);
+    let err = stderr(&output);
+    assert!(err.contains("the violation is not explained") && err.contains("is drawn"), "{err}");
+    assert!(!nowhere.exists());
+}
+
+/// The summary has what the search took.
+#[test]
+fn the_summary_has_time_and_memory() {
+    let found = summary(&format!("{} --nodes 2", program("election.olg")), 0);
+    let cost = |key: &str| found["cost"][key].as_u64();
+    assert!(cost("cpu_ms").is_some_and(|ms| ms < 60_000), "{found}");
+    let (most, each) = (cost("memory_bytes_max"), cost("memory_bytes_per_state"));
+    let distinct = found["distinct"].as_u64().expect("a number");
+    assert_eq!(most.map(|bytes| bytes / distinct), each, "{found}");
+    assert!(most.is_some_and(|bytes| bytes > 1 << 20), "{found}");
 }
 
 /// Faulty programs with the number of inputs that it takes to fail, and the options that permit
@@ -263,6 +322,16 @@ fn all_ways_to_search_find_the_same() {
     }
 }
 
+/// The output without time and memory, which differ from run to run.
+fn without_cost(output: &str) -> String {
+    match output.split_once(",\"cost\":{") {
+        Some((before, after)) => {
+            format!("{before}{}", after.split_once('}').expect("the end of the object").1)
+        }
+        None => output.to_owned(),
+    }
+}
+
 /// What is printed does not depend on the number of threads.
 #[test]
 fn several_threads_print_what_one_prints() {
@@ -286,7 +355,7 @@ fn several_threads_print_what_one_prints() {
         for json in ["", "--json"] {
             let printed = |workers: u32| {
                 let output = run(&format!("explore {line} {json} --workers {workers} -q"));
-                (status(&output), stdout(&output))
+                (status(&output), without_cost(&stdout(&output)))
             };
             let one = printed(1);
             for workers in [2, 5] {

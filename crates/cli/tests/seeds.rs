@@ -423,3 +423,23 @@ fn mutants_are_found_or_survive() {
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("the program itself has no run that ends in time"));
 }
+
+/// The first failure is drawn, shrunk.
+#[test]
+fn a_failure_is_drawn() {
+    let folder = Folder::new();
+    let drawn = folder.path().join("found.svg");
+    let files = crate::faults::sources("duplicate");
+    let line = format!("test {files} --nodes 4 --for 40 --faults duplicate --seeds 2..16 -q");
+    let output = run(&format!("{line} --svg {}", drawn.display()));
+    assert_eq!(status(&output), 1);
+    let picture = std::fs::read_to_string(&drawn).expect("a picture");
+    assert!(picture.starts_with("<svg") && picture.contains("ping"), "{picture}");
+    // Shrunk, it has two of the four nodes.
+    assert!(picture.contains("n1:1") && !picture.contains("n3:1"), "{picture}");
+    let nowhere = folder.path().join("nowhere/found.svg");
+    let output = run(&format!("{line} --svg {}", nowhere.display()));
+    assert!(stderr(&output).contains("cannot write the diagram"), "{}", stderr(&output));
+    let output = run(&format!("{line} --svg {} --no-shrink", drawn.display()));
+    assert_eq!(status(&output), 2);
+}

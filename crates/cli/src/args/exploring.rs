@@ -21,6 +21,9 @@ pub struct ExploreArgs {
     /// Write a run that fails to FILE, as a script for `sim`
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
+    /// Draw a space-time diagram of a run that fails: of what led to the violation
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
     /// Tuples from outside.
     #[command(flatten)]
     pub tuples: Tuples,

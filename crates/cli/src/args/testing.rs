@@ -81,6 +81,9 @@ pub struct TestArgs {
     /// on
     #[arg(long, value_name = "DIR", conflicts_with = "no_shrink")]
     pub found: Option<PathBuf>,
+    /// Draw a space-time diagram of the first shrunk failure: of what led to the violation
+    #[arg(long, value_name = "FILE", conflicts_with = "no_shrink")]
+    pub svg: Option<PathBuf>,
     /// Keep runs that add coverage in FILE, and make up to half of the runs mutations of these: the
     /// same run up to some time, and from there on random numbers of another seed. What FILE has is
     /// run first; after the runs it is replaced
@@ -89,7 +92,7 @@ pub struct TestArgs {
     /// Test the properties with mutants: programs that differ in one place each (a term left out, a
     /// comparison flipped, two columns swapped, a rule left out). Each is run until a run fails,
     /// for 10 s or --wall; survivors fail the test
-    #[arg(long, conflicts_with_all = ["found", "coverage", "no_shrink", "corpus"])]
+    #[arg(long, conflicts_with_all = ["found", "svg", "coverage", "no_shrink", "corpus"])]
     pub mutants: bool,
     /// A list of mutants that are equivalent to the program, with reasons: they need not be found,
     /// and must not be

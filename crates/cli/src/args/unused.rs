@@ -187,6 +187,7 @@ impl Given for TestArgs {
             ("--turn-limit", self.turn_limit.is_some()),
             ("--coverage", self.coverage),
             ("--corpus", self.corpus.is_some()),
+            ("--svg", self.svg.is_some()),
         ];
         chosen(own).chain(sources.given()).chain(engine_given(self.engine)).collect()
     }

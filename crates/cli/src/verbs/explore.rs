@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tidemill::error::Error;
-use tidemill::explore::{ExploreOptions, ExploreReport, Explorer, seed_that_fails};
+use tidemill::explore::{ExploreOptions, ExploreReport, Explorer, repeat};
 use tidemill::program::Program;
 use tidemill::script::Script;
 use tidemill::sim::{SimOptions, Simulation};
@@ -56,9 +56,10 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
     out.write("\n");
     report.note(&found.cost());
     let printed = out.finish();
-    // The counterexample is printed, whether the file can be written or not.
-    if let (Some(path), Some(counterexample)) = (&args.save, &found.counterexample) {
-        save(path, &counterexample.script, &args, report)?;
+    // The counterexample is printed, whether a file can be written or not.
+    let is_wanted = args.save.is_some() || args.svg.is_some() || !report.is_quiet();
+    if let (true, Some(counterexample)) = (is_wanted, &found.counterexample) {
+        repeated(&counterexample.script, &args, report)?;
     }
     match printed {
         Status::Fine if found.interrupted => Ok(interrupt.status()),
@@ -107,26 +108,45 @@ pub(super) fn search(
     })
 }
 
-/// Writes a failing run as a script, and reports whether it fails in a simulation, too.
-fn save(
-    path: &Path,
-    script: &[String],
-    args: &ExploreArgs,
-    report: Reporter,
-) -> Result<(), Status> {
+/// Repeats a failing run in a simulation: explains it, draws it, and writes it as a script. Reports
+/// why it cannot where no simulation fails in the same way.
+fn repeated(script: &[String], args: &ExploreArgs, report: Reporter) -> Result<(), Status> {
     let failed = |error: Error| common::failed(report, error);
-    let found = ScriptFile::of(path, script);
-    let program = sim::load(&args.sources, &args.tuples, (Some(&found), None), report)?;
+    let name = args.save.as_deref().unwrap_or(Path::new("found.sim"));
+    let found = ScriptFile::of(name, script);
+    // The search has printed the warnings.
+    let again = report.only_errors();
+    let program = sim::load(&args.sources, &args.tuples, (Some(&found), None), again)?;
     let addresses = Addresses::Simulated(args.bounds.nodes);
     let options = SimOptions {
         nodes: args.bounds.nodes,
         landmark: common::landmark(&args.sources.defines),
-        extra: tuples::extra(&args.tuples, &program, &addresses, report)?,
+        extra: tuples::extra(&args.tuples, &program, &addresses, again)?,
         turn_tuples_max: args.turn_limit,
         ..SimOptions::default()
     };
     let simulation = Simulation::new(program, options).map_err(failed)?;
-    let seed = seed_that_fails(&simulation, script).map_err(failed)?;
+    let repetition = repeat(&simulation, script).map_err(failed)?;
+    if let Some(path) = &args.save {
+        save(path, script, repetition.as_ref().map(|it| it.seed), report)?;
+    }
+    match &repetition {
+        Some(it) => sim::explain(&it.simulation, args.svg.as_deref(), report)?,
+        None => report.note(&format!("{NOT_REPEATED}; so the violation is not explained here")),
+    }
+    match (&repetition, &args.svg) {
+        (None, Some(_)) => Err(common::failed(report, format!("nothing is drawn: {NOT_REPEATED}"))),
+        _ => Ok(()),
+    }
+}
+
+/// Why a run has no derivation and no diagram.
+const NOT_REPEATED: &str = "a simulation with this script does not fail: in the run a node waits \
+                            before a turn, gets tuples of one message one by one, or coins fall \
+                            as they seldom do";
+
+/// Writes a failing run as a script; with `seed` it fails in a simulation, too.
+fn save(path: &Path, script: &[String], seed: Option<u64>, report: Reporter) -> Result<(), Status> {
     let seeded = seed.filter(|seed| *seed > 1).map(|seed| format!("seed {seed}"));
     let lines = seeded.iter().chain(script);
     let text: String = lines.map(|line| format!("{line}\n")).collect();
@@ -134,12 +154,8 @@ fn save(
     fs::write(path, text).map_err(|error| {
         common::failed(report, format!("{name}: cannot write the script: {error}"))
     })?;
-    report.note(&match seed {
-        Some(_) => format!("{name}: sim --script {name} repeats this run"),
-        None => format!(
-            "{name}: a simulation with this script does not fail: in the run a node waits before a \
-             turn, gets tuples of one message one by one, or coins fall as they seldom do"
-        ),
-    });
+    if seed.is_some() {
+        report.note(&format!("{name}: sim --script {name} repeats this run"));
+    }
     Ok(())
 }

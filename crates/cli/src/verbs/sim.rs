@@ -107,7 +107,11 @@ fn simulate(
 }
 
 /// Explains why a simulation found a violation, and draws the run.
-fn explain(simulation: &Simulation, svg: Option<&Path>, report: Reporter) -> Result<(), Status> {
+pub(super) fn explain(
+    simulation: &Simulation,
+    svg: Option<&Path>,
+    report: Reporter,
+) -> Result<(), Status> {
     let explained = simulation.explain();
     let explained = explained.map_err(|message| common::failed(report, &message))?;
     let Some(explanation) = explained else {

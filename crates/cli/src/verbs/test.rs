@@ -188,6 +188,7 @@ fn options(
         command: args.command(end_ns),
         shrinks: !args.no_shrink,
         found: args.found.clone(),
+        svg: args.svg.clone(),
         corpus: args.corpus.clone(),
         seeds: args.seeds.unwrap_or(all_seeds),
         wall: args.wall.map(Duration::from_nanos),

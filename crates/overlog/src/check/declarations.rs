@@ -325,9 +325,30 @@ impl Check<'_, '_> {
             self.report(self.suggest(found, name));
         } else if let Some(found) = self.symbols.filled_by_another(name) {
             self.report(found);
-        } else if export.delete {
-            self.table(name, "only rows of tables can be deleted");
+        } else {
+            if export.delete {
+                self.table(name, "only rows of tables can be deleted");
+            }
+            self.exported_columns(name);
         }
+    }
+
+    /// Warns of an exported table of which only the key is known: rows from other nodes must have
+    /// the number of its columns.
+    fn exported_columns(&mut self, name: &Name) {
+        let Some(symbol) = self.symbols.get(&name.resolved) else { return };
+        let is_guessed = symbol.arity.is_none() && symbol.known_columns().is_none();
+        if !is_guessed || symbol.declared.is_none() {
+            return;
+        }
+        let guessed = symbol.columns();
+        let message = format!(
+            "nothing says how many columns `{}` has: by its key {guessed}, and rows of others that \
+             have another number are dropped (bad_arity)",
+            name.written
+        );
+        let found = Diagnostic::warning("arity", name.span, message);
+        self.report(found.help("use it with all its columns in a rule or a fact"));
     }
 
     /// Checks a sink: the columns of its relation must be known.

@@ -92,7 +92,7 @@ use turns::Turns;
 
 pub use counterexample::{Counterexample, Happened};
 pub use options::ExploreOptions;
-pub use repeat::seed_that_fails;
+pub use repeat::{Repetition, repeat};
 pub use report::ExploreReport;
 
 /// A search through the runs of a program.
@@ -210,7 +210,8 @@ impl Explorer {
         let fingerprint = fingerprint.wrapping_add(fingerprint::of_classes(&classes));
         let address = |node: &u32| self.identities[*node as usize].address.clone();
         Ok(Ended::Well(Box::new(ExploreReport {
-            steps: taken,
+            // The first, and one for each step.
+            states: taken + 1,
             distinct,
             depth,
             turns,

@@ -10,12 +10,20 @@ use crate::tape::taped;
 /// The number of seeds to try: with one of many, random choices come out as in the counterexample.
 const SEEDS: u64 = 256;
 
-/// The least seed with which a simulation that has no script yet fails under the
-/// [script](super::Counterexample::script) of a run; `None` if it fails with none of those tried.
+/// A simulation that fails under the [script](super::Counterexample::script) of a run.
+pub struct Repetition {
+    /// The least seed with which it fails.
+    pub seed: u64,
+    /// It, with the script and the seed.
+    pub simulation: Simulation,
+}
+
+/// Repeats a run in a simulation that has no script yet; `None` if it fails with none of the seeds
+/// that are tried.
 ///
 /// # Errors
 /// The simulation cannot run.
-pub fn seed_that_fails(simulation: &Simulation, script: &[String]) -> Result<Option<u64>, Error> {
+pub fn repeat(simulation: &Simulation, script: &[String]) -> Result<Option<Repetition>, Error> {
     let mut scripted = simulation.clone();
     let (mut sources, text) = (Sources::new(), script.join("\n"));
     let file = sources.add("found.sim", text.clone());
@@ -28,8 +36,8 @@ pub fn seed_that_fails(simulation: &Simulation, script: &[String]) -> Result<Opt
         let mut seeded = scripted.clone();
         seeded.options_mut().seed = seed;
         let (console, ..) = taped();
-        if !seeded.run(console)?.is_well() {
-            return Ok(Some(seed));
+        if !seeded.clone().run(console)?.is_well() {
+            return Ok(Some(Repetition { seed, simulation: seeded }));
         }
     }
     Ok(None)

@@ -10,9 +10,9 @@ use super::counterexample::Counterexample;
 /// The report of a search.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ExploreReport {
-    /// The number of steps taken, each to a state.
-    pub steps: u64,
-    /// The number of distinct states.
+    /// The number of states that were reached: the first, and one by each step.
+    pub states: u64,
+    /// The number of distinct ones among them.
     pub distinct: u64,
     /// A fingerprint of the set of distinct states, if it was wanted and all runs within the bounds
     /// were explored:
@@ -74,12 +74,12 @@ impl ExploreReport {
         text
     }
 
-    /// The object `{"summary":{...}}`.
+    /// The object `{"summary":{...}}`; all but its `cost` is the same in each run.
     pub fn json(&self) -> String {
         let mut json = JsonWriter::new();
         json.object(|json| {
             json.key("summary").object(|json| {
-                json.key("states").number(self.steps);
+                json.key("states").number(self.states);
                 json.key("distinct").number(self.distinct);
                 if let Some(fingerprint) = self.fingerprint {
                     json.key("fingerprint").string(&format!("{fingerprint:032x}"));
@@ -109,6 +109,14 @@ impl ExploreReport {
                 }
                 json.key("collision").string(&above(self.collision));
                 json.key("failed").bool(!self.is_well());
+                json.key("cost").object(|json| {
+                    json.key("cpu_ms").number(self.cpu.as_millis());
+                    if let Some(bytes) = self.peak_bytes {
+                        json.key("memory_bytes_max").number(bytes);
+                        let each = bytes / self.distinct.max(1);
+                        json.key("memory_bytes_per_state").number(each);
+                    }
+                });
                 if self.interrupted {
                     json.key("interrupted").bool(true);
                 }
@@ -121,8 +129,8 @@ impl ExploreReport {
 /// One line for users.
 impl fmt::Display for ExploreReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ExploreReport { steps, distinct, depth, .. } = self;
-        write!(f, "summary: {steps} states, {distinct} distinct, depth {depth}; ")?;
+        let ExploreReport { states, distinct, depth, .. } = self;
+        write!(f, "summary: {states} states, {distinct} distinct, depth {depth}; ")?;
         let bounds = &self.bounds;
         match (&self.counterexample, &self.missed[..]) {
             (Some(failed), _) => write!(f, "failed in a run of {} steps", failed.outside())?,
@@ -169,7 +177,7 @@ mod tests {
     #[test]
     fn a_summary_shows_whether_the_search_is_complete() {
         let bounds = "at most 1 drop".to_owned();
-        let mut report = ExploreReport { steps: 5, distinct: 3, bounds, ..Default::default() };
+        let mut report = ExploreReport { states: 5, distinct: 3, bounds, ..Default::default() };
         let line = report.to_string();
         assert!(line.contains("complete: no run fails with at most 1 drop; two"), "{line}");
         report.missed.push("the memory was used up".to_owned());

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use super::input::Input;
 use super::report::{Failure, FailureKind, Group, TestEvent};
-use super::shrink::shrink;
+use super::shrink::{Shrunk, shrink};
 use super::trial::Trials;
 use crate::error::Error;
+use crate::sim::Simulation;
 
 /// The maximum number of groups that are shrunk.
 const SHRUNK_MAX: usize = 10;
@@ -41,7 +42,7 @@ impl Groups {
     /// Shrinks the first of each group, and reports the groups.
     ///
     /// # Errors
-    /// A script cannot be written.
+    /// A script or the diagram cannot be written.
     pub(super) fn report(
         mut self,
         test: &Trials,
@@ -67,6 +68,9 @@ impl Groups {
                     Error::System(format!("{}: cannot write: {error}", file.display()))
                 })?;
             }
+            if let (0, Some(svg)) = (number, &test.options.svg) {
+                draw(group.shrunk.as_ref(), &simulation, svg)?;
+            }
             let settle = simulation.options().settle;
             let command = &test.options.command;
             group.arguments = command.of_script(&file.display().to_string(), settle);
@@ -74,4 +78,18 @@ impl Groups {
         }
         Ok(())
     }
+}
+
+/// Writes a diagram of a shrunk failure; of the run as it was found if it could not be shrunk.
+fn draw(shrunk: Option<&Shrunk>, simulation: &Simulation, path: &Path) -> Result<(), Error> {
+    let diagram = match shrunk {
+        Some(shrunk) => shrunk.diagram.clone(),
+        None => simulation.explain()?.map(|explanation| explanation.diagram()),
+    };
+    let Some(diagram) = diagram else {
+        return Err(Error::program("nothing is drawn: the program writes files, and would again"));
+    };
+    fs::write(path, diagram).map_err(|error| {
+        Error::System(format!("{}: cannot write the diagram: {error}", path.display()))
+    })
 }

@@ -56,7 +56,8 @@ pub fn try_mutant(
     }
     let stop = Arc::new(AtomicBool::new(false));
     let wall = options.wall;
-    let mut options = TestOptions { shrinks: false, found: None, fresh: None, ..options };
+    let mut options =
+        TestOptions { shrinks: false, found: None, svg: None, fresh: None, ..options };
     options.each.stop = Some(stop.clone());
     let Ok(mut test) = Test::new(program, options) else { return Ok(Fate::Refused) };
     if let Some((script, sources)) = script

@@ -29,6 +29,8 @@ pub struct TestOptions {
     pub shrinks: bool,
     /// The folder for scripts that repeat shrunk failures; `None`: none are written.
     pub found: Option<PathBuf>,
+    /// The file for a space-time diagram of the first shrunk failure; `None`: none is drawn.
+    pub svg: Option<PathBuf>,
     /// The file of the corpus: it is read by [`Test::corpus`](super::Test::corpus), and replaced
     /// after the runs. `None`: there is no corpus. Needs
     /// [`observes_order`](SimOptions::observes_order) for pairs of events.
@@ -49,6 +51,7 @@ impl Default for TestOptions {
             command: SimCommand::default(),
             shrinks: true,
             found: None,
+            svg: None,
             corpus: None,
             fresh: None,
         }

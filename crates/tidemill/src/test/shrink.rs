@@ -47,6 +47,8 @@ pub struct Shrunk {
     pub note: String,
     /// The explanation of the failure, as lines; empty if there is none.
     pub why: Vec<String>,
+    /// A space-time diagram of it, as SVG; `None` if the run cannot be repeated to draw it.
+    pub diagram: Option<String>,
 }
 
 /// A run to try.
@@ -117,14 +119,15 @@ fn run(simulation: &Simulation, shape: &str, candidate: &Candidate) -> Option<Fa
 }
 
 /// The explanation of a failure, as lines.
-fn explained(simulation: &Simulation) -> Vec<String> {
+fn explained(simulation: &Simulation) -> (Vec<String>, Option<String>) {
     let explained = panic::catch_unwind(AssertUnwindSafe(|| simulation.explain()));
     let explanation = explained.ok().and_then(Result::ok).flatten();
     let why = explanation.as_ref().and_then(|it| match it.why() {
         Some(why) => Some(why.to_string()),
         None => it.why_not().map(ToString::to_string),
     });
-    why.unwrap_or_default().lines().map(str::to_owned).collect()
+    let why = why.unwrap_or_default().lines().map(str::to_owned).collect();
+    (why, explanation.map(|it| it.diagram()))
 }
 
 impl Shrinking<'_> {
@@ -316,8 +319,8 @@ impl Shrinking<'_> {
         };
         let faults = cues.iter().filter(is_fault).count();
         let Failed { at_ns, note } = self.failed;
-        let why = explained(&self.simulation.replay(nodes, seed, cues));
-        Shrunk { nodes, faults, injections, at_ns, script, note, why }
+        let (why, diagram) = explained(&self.simulation.replay(nodes, seed, cues));
+        Shrunk { nodes, faults, injections, at_ns, script, note, why, diagram }
     }
 }
 

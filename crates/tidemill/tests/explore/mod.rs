@@ -7,7 +7,7 @@ mod world;
 use std::fmt::Write as _;
 
 use tidemill::error::Error;
-use tidemill::explore::{ExploreOptions, ExploreReport, Explorer, seed_that_fails};
+use tidemill::explore::{ExploreOptions, ExploreReport, Explorer, repeat};
 use tidemill::program::{LoadOptions, Program};
 use tidemill::sim::{SimOptions, Simulation};
 use tidemill_diag::Sources;
@@ -191,7 +191,7 @@ impl Subject<'_> {
         let nodes = self.case.nodes as u32;
         let options = SimOptions { nodes, ..SimOptions::default() };
         let simulation = Simulation::new(self.program(), options).expect("it compiles");
-        seed_that_fails(&simulation, script).expect("it runs").is_some()
+        repeat(&simulation, script).expect("it runs").is_some()
     }
 
     /// The same by a plain search.

@@ -1,5 +1,5 @@
-//! Apps of the graph that components beside it open by literal names, checked when the program is
-//! loaded.
+//! Apps of the graph that the entry component beside it opens by literal names, checked when the
+//! program is loaded. Which others run is known only then.
 
 use tidemill_cl::ast::Definition;
 use tidemill_cl::system::packets::NAME as PACKETS;
@@ -13,14 +13,15 @@ use crate::components::system::ports::ends;
 use crate::program::Program;
 
 impl Program {
-    /// Checks the names that components open. In those that apps run, and in what these use, they
-    /// are ports of the app; which component is used by which is known only when they run.
+    /// Checks the names that the entry component opens.
     pub(in crate::borders) fn check_opened(&mut self) {
-        let Some(graph) = self.packets.as_ref().filter(|_| self.components.program.is_some())
+        let Some((graph, program)) = self.packets.as_ref().zip(self.components.program.as_ref())
         else {
             return;
         };
-        let of_apps = self.components_of_apps();
+        let Some(entry) = program.entry.map(|entry| &program.components[entry].name) else {
+            return;
+        };
         let apps = || graph.apps.iter().zip(&self.apps);
         let outside = || apps().filter(|(app, _)| app.kind.name == OUTSIDE);
         let scripts: SortedSet<usize> = graph
@@ -35,7 +36,7 @@ impl Program {
         let mut found = Vec::new();
         for definition in self.components.tree.definitions() {
             let Definition::Component(component) = definition else { continue };
-            if of_apps.contains(&component.name.text) {
+            if component.name.text != *entry {
                 continue;
             }
             component.for_each_send(PACKETS, &mut |message, arguments| {

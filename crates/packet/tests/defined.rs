@@ -382,7 +382,7 @@ fn programs_of_the_book() -> Vec<Definition> {
             found.push(*definition);
         }
     }
-    assert_eq!(found.len(), 18);
+    assert_eq!(found.len(), 19);
     found
 }
 

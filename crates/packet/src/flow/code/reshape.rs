@@ -148,8 +148,10 @@ impl Lower<'_> {
                 let value = self.build.constant(number);
                 self.assign(Present::new(owner.0, owner.1), &field, value, true);
             }
-            // What has options ends where its fields say, which the program may set.
-            let end = (!self.has_options(header)).then_some(next);
+            // What has options ends where its fields say, which the program may set; a new header
+            // of IPv4 has none.
+            let is_fixed = header == Header::Ipv4 || !self.has_options(header);
+            let end = is_fixed.then_some(next);
             let present = Present { next: end, covered_by, ..Present::new(header, start) };
             self.present.push(present);
             if matches!(header, Header::Tcp | Header::Udp | Header::Icmp | Header::Icmp6) {

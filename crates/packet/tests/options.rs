@@ -53,8 +53,8 @@ fn options_of_tcp_are_set_with_its_checksum() {
     }
 }
 
-/// What `prepend` puts in front of each of some packets.
-fn put_on(headers: &str, declared: &str, sets: &str) -> Vec<Vec<u8>> {
+/// Some packets, and what they are after `prepend`.
+fn with_headers(headers: &str, declared: &str, sets: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
     let program = format!(
         "app P {{
             ports {{ input in; output out; output other; }}
@@ -72,11 +72,16 @@ fn put_on(headers: &str, declared: &str, sets: &str) -> Vec<Vec<u8>> {
     let packets: Vec<_> = (0..20).map(|_| frame(&mut random, 1, 17)).collect();
     let (_, kept) = run(&program, &packets);
     assert_eq!(kept.len(), packets.len(), "{program}");
-    let new = |(before, after): (&Vec<u8>, &Vec<u8>)| {
-        assert!(after.ends_with(before), "{program}");
+    packets.into_iter().zip(kept).collect()
+}
+
+/// What `prepend` puts in front of each of some packets.
+fn put_on(headers: &str, declared: &str, sets: &str) -> Vec<Vec<u8>> {
+    let new = |(before, after): (Vec<u8>, Vec<u8>)| {
+        assert!(after.ends_with(&before), "{headers}: {sets}");
         after[..after.len() - before.len()].to_vec()
     };
-    packets.iter().zip(&kept).map(new).collect()
+    with_headers(headers, declared, sets).into_iter().map(new).collect()
 }
 
 #[test]
@@ -119,6 +124,28 @@ fn options_are_put_on_behind_their_header() {
         assert_eq!(new.len(), 14 + 20 + 8 + 8 + 8);
         assert_eq!(new[42..46], [2, 0, 0x65, 0x58]);
         assert_eq!(new[50..58], [0, 0, 0, 1, 0, 0, 0, 7]);
+    }
+}
+
+/// Options of IPv4 are covered by its checksum, and the checksum of what follows is right behind
+/// them, also after an address has changed.
+#[test]
+fn options_of_ipv4_are_put_on() {
+    let declared = "
+        header alert in ipv4 at 20 when header_words == 6 { kind: 8; bytes: 8; value: 16; }
+        header more in ipv4 at 24 when header_words == 7 { all: 32; }";
+    let sets = "alert.kind = 148; alert.bytes = 4; alert.value = 5;
+        ipv4.total_length = length - 14; ipv4.source = \"10.1.2.3\"; ipv4.ttl = 9;";
+    let with_tcp = format!("{sets} tcp.window = 7;");
+    for (_, new) in with_headers("ethernet, ipv4, alert, tcp", declared, &with_tcp) {
+        assert_eq!((new[14], new[23], new[22]), (0x46, 6, 9));
+        assert_eq!(new[34..38], [148, 4, 0, 5]);
+        assert!(is_right(&new, 14), "{new:x?}");
+    }
+    let with_udp = format!("{sets} more.all = 0x01010101; udp.length = length - 42;");
+    for (_, new) in with_headers("ethernet, ipv4, alert, more, udp", declared, &with_udp) {
+        assert_eq!((new[14], new[23], new[38]), (0x47, 17, 1));
+        assert!(is_right(&new, 14), "{new:x?}");
     }
 }
 

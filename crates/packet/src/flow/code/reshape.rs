@@ -120,7 +120,7 @@ impl Lower<'_> {
         self.forget_headers();
         self.bytes = known + bytes;
         let mut base = Base::START;
-        let mut covered_by = None;
+        let mut transport = None;
         // The header, with its place, that optional parts belong to: it announces what follows.
         let mut owner = (headers[0], base);
         for (at, &header) in headers.iter().enumerate() {
@@ -145,22 +145,33 @@ impl Lower<'_> {
             let follows = follows.flatten().flatten();
             self.fill(header, start, follows.filter(|_| owner.0 == header));
             if let Some((field, number)) = follows.filter(|_| owner.0 != header) {
-                let value = self.build.constant(number);
-                self.assign(Present::new(owner.0, owner.1), &field, value, true);
+                self.announce(owner, &field, number);
             }
-            // What has options ends where its fields say, which the program may set; a new header
-            // of IPv4 has none.
-            let is_fixed = header == Header::Ipv4 || !self.has_options(header);
-            let end = is_fixed.then_some(next);
+            let end = self.end_of_new(header, next, &headers[at + 1..]);
+            let is_option = self.is_part(header) && owner.0 == Header::Ipv4;
+            let covered_by = if is_option { Some(owner) } else { transport };
             let present = Present { next: end, covered_by, ..Present::new(header, start) };
             self.present.push(present);
             if matches!(header, Header::Tcp | Header::Udp | Header::Icmp | Header::Icmp6) {
-                covered_by = Some((header, base));
+                transport = Some((header, base));
             }
             base = next;
         }
         self.fill_checksums(&headers);
         self.know_protocols();
+    }
+
+    /// Where a new header ends whose fields end at `next`, before these others.
+    fn end_of_new(&self, header: Header, next: Base, others: &[Header]) -> Option<Base> {
+        match header {
+            // Its options are those that are put on with it.
+            Header::Ipv4 => {
+                let parts = others.iter().take_while(|&&part| self.is_part(part));
+                Some(next.plus(parts.map(|&part| self.own_bytes(part)).sum()))
+            }
+            // What has options ends where its fields say, which the program may set.
+            header => (!self.has_options(header)).then_some(next),
+        }
     }
 
     /// What a new header of IPv6 carries is known from its own field: there are no extension
@@ -180,7 +191,7 @@ impl Lower<'_> {
         let mut end: u32 = headers.iter().map(|&header| self.own_bytes(header)).sum();
         for (at, &header) in headers.iter().enumerate().rev() {
             end -= self.own_bytes(header);
-            let ip = at.checked_sub(1).map(|before| headers[before]);
+            let ip = headers[..at].iter().rev().copied().find(|&before| !self.is_part(before));
             let pseudo = match (header, ip) {
                 (Header::Icmp, _) => 0,
                 (Header::Tcp, Some(Header::Ipv4 | Header::Ipv6)) => 6,
@@ -298,7 +309,6 @@ impl Lower<'_> {
 
     /// Writes what makes a header of zeros one of its kind.
     fn fill(&mut self, header: Header, base: Base, follows: Option<(Field, u64)>) {
-        let protocol = follows.map_or(0, |(_, number)| number);
         let mut put = |offset, width, number| {
             let value = self.build.constant(number);
             self.store_at(base, offset, width, value);
@@ -308,7 +318,7 @@ impl Lower<'_> {
                 put(0, Width::W8, 0x45);
                 put(8, Width::W8, TTL);
                 // The sum of the words that are not 0: so a field that is set corrects it.
-                put(10, Width::W16, !(0x4500 + (TTL << 8 | protocol)) & 0xFFFF);
+                put(10, Width::W16, !(0x4500 + (TTL << 8)) & 0xFFFF);
             }
             Header::Ipv6 => {
                 put(0, Width::W8, 0x60);
@@ -330,8 +340,14 @@ impl Lower<'_> {
         }
         // What follows decides, where a new header announces something else by itself.
         if let Some((field, number)) = follows {
-            let value = self.build.constant(number);
-            self.assign(Present::new(header, base), &field, value, true);
+            self.announce((header, base), &field, number);
         }
+    }
+
+    /// Sets the field of a new header that announces what follows. The checksums of others than
+    /// IPv4 are written afterwards.
+    fn announce(&mut self, (header, base): (Header, Base), field: &Field, number: u64) {
+        let (value, is_raw) = (self.build.constant(number), header != Header::Ipv4);
+        self.assign(Present::new(header, base), field, value, is_raw);
     }
 }

@@ -3,10 +3,11 @@
 
 use tidemill_apps::{sink::Sink, source::Source, tee::Tee};
 use tidemill_packet::app::{Config, Declared};
+use tidemill_packet::engine::Engine;
 use tidemill_packet::graph::Graph;
 
 use super::peers::Peers;
-use super::{Contender, OWN, Own, arrived, expect, in_order, rates, run_to_end};
+use super::{arrived, expect, own, rates};
 use crate::extent::Extent;
 use crate::report::{Better, Report};
 
@@ -20,19 +21,10 @@ const ENDS: [&str; 2] = ["tee.one->one.tee", "tee.two->two.tee"];
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let packets = if extent.small { 20_000 } else { 100_000_000 };
     let peers = Peers::new(extent, report);
-    let own = |own: Own| Contender {
-        who: own.name().to_owned(),
-        run: Box::new(move || {
-            let mut engine = own.engine(graph(packets))?;
-            let seconds = run_to_end(&mut engine)?;
-            for end in ENDS {
-                expect(arrived(&engine, end)?, packets)?;
-            }
-            in_order(&mut engine)?;
-            Ok(packets as f64 / seconds)
-        }),
-    };
-    let mut contenders: Vec<Contender<'_>> = OWN.into_iter().map(own).collect();
+    let graph = || Ok(graph(packets));
+    let all_arrive =
+        |engine: &Engine| ENDS.iter().try_for_each(|end| expect(arrived(engine, end)?, packets));
+    let mut contenders = own(packets, &graph, &all_arrive);
     contenders.extend(peers.c("basic1", 0, (packets, packets)));
     let runs = if extent.small { 1 } else { 3 };
     let rows = rates("basic1", &packets.to_string(), runs, &mut contenders)?;

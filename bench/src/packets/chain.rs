@@ -7,7 +7,7 @@ use tidemill_packet::engine::Engine;
 use tidemill_packet::graph::Graph;
 
 use super::peers::Peers;
-use super::{Contender, OWN, Own, arrived, expect, in_order, loaded, rates, run_to_end};
+use super::{arrived, count_of, expect, loaded, own, rates};
 use crate::extent::Extent;
 use crate::report::{Better, Report};
 
@@ -29,18 +29,13 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     for apps in LENGTHS {
         let packets = if extent.small { 20_000 } else { 100_000_000 / (apps + 4) };
         let sum = sum(apps, packets);
-        let own = |own: Own| Contender {
-            who: own.name().to_owned(),
-            run: Box::new(move || {
-                let mut engine = own.engine(graph(apps, packets)?)?;
-                let seconds = run_to_end(&mut engine)?;
-                expect(arrived(&engine, &format!("touch{}.output->end.in", apps - 1))?, packets)?;
-                expect(read(&engine)?, sum)?;
-                in_order(&mut engine)?;
-                Ok(packets as f64 / seconds)
-            }),
+        let graph = || graph(apps, packets);
+        let end = format!("touch{}.output->end.in", apps - 1);
+        let is_right = |engine: &Engine| {
+            expect(arrived(engine, &end)?, packets)?;
+            expect(count_of(engine, "end", "sum")?, sum)
         };
-        let mut contenders: Vec<Contender<'_>> = OWN.into_iter().map(own).collect();
+        let mut contenders = own(packets, &graph, &is_right);
         contenders.extend(peers.c("chain", apps, (packets, sum)));
         let runs = if extent.small { 1 } else { 5 };
         let rows = rates("chain", &apps.to_string(), runs, &mut contenders)?;
@@ -56,13 +51,6 @@ fn graph(apps: u64, packets: u64) -> Result<Graph, String> {
     }
     text += " -> end :: Read\n";
     loaded("chain.flow", &text, &[], Vec::new())
-}
-
-/// The sum that the last app has.
-fn read(engine: &Engine) -> Result<u64, String> {
-    let counts = engine.app_stats("end").ok_or("no end")?;
-    let mut counts = counts.iter();
-    counts.find(|(name, _)| name == "sum").map(|(_, sum)| *sum).ok_or("no sum".to_owned())
 }
 
 /// The sum of all words of all packets at the end, modulo 2^64.

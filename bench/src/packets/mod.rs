@@ -131,6 +131,13 @@ fn arrived(engine: &Engine, link: &str) -> Result<u64, String> {
     Ok(stats.rx_packets)
 }
 
+/// A count that an app reports.
+fn count_of(engine: &Engine, app: &str, name: &str) -> Result<u64, String> {
+    let counts = engine.app_stats(app).ok_or_else(|| format!("there is no app `{app}`"))?;
+    let count = counts.iter().find(|(other, _)| other == name).map(|(_, count)| *count);
+    count.ok_or_else(|| format!("`{app}` does not count `{name}`"))
+}
+
 /// Checks that all allocated packets have been freed, and no app has failed.
 fn in_order(engine: &mut Engine) -> Result<(), String> {
     if let Some(note) = engine.take_notes().first() {
@@ -146,6 +153,26 @@ fn in_order(engine: &mut Engine) -> Result<(), String> {
 struct Contender<'a> {
     who: String,
     run: Box<dyn FnMut() -> Result<f64, String> + 'a>,
+}
+
+/// Our engines on a graph that carries this number of packets; `check` looks at each when all have
+/// arrived.
+fn own<'a>(
+    packets: u64,
+    graph: &'a dyn Fn() -> Result<Graph, String>,
+    check: &'a dyn Fn(&Engine) -> Result<(), String>,
+) -> Vec<Contender<'a>> {
+    let contender = |own: Own| Contender {
+        who: own.name().to_owned(),
+        run: Box::new(move || {
+            let mut engine = own.engine(graph()?)?;
+            let seconds = run_to_end(&mut engine)?;
+            check(&engine)?;
+            in_order(&mut engine)?;
+            Ok(packets as f64 / seconds)
+        }),
+    };
+    OWN.into_iter().map(contender).collect()
 }
 
 /// The figures of each contender in each run; they take turns.

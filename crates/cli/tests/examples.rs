@@ -206,16 +206,22 @@ fn no_quorum_is_of_an_earlier_count() {
         let commands = commands(&script);
         assert!(!commands.is_empty(), "{script}");
         for command in commands {
-            let output = Command::new(TIDEMILL)
-                .current_dir(root())
-                .args(&command)
-                .args(["--script", &script])
-                .output()
-                .expect("the program starts");
-            let data = String::from_utf8_lossy(&output.stdout);
-            assert_eq!(output.status.code(), Some(0), "{command:?} with {script}:\n{data}");
+            assert_passes(&command, &script, &[]);
         }
     }
+}
+
+/// Checks that a command with a script ends with status 0.
+fn assert_passes(command: &[String], script: &str, options: &[&str]) {
+    let output = Command::new(TIDEMILL)
+        .current_dir(root())
+        .args(command)
+        .args(["--script", script])
+        .args(options)
+        .output()
+        .expect("the program starts");
+    let data = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{command:?} with {script}:\n{data}");
 }
 
 /// Examples whose expectations hold for one network only have a script without any, for the faults
@@ -224,14 +230,7 @@ fn no_quorum_is_of_an_earlier_count() {
 fn properties_hold_under_faults() {
     for example in ["leader", "path-vector", "ping", "routes"] {
         let script = format!("examples/{example}/faults.sim");
-        let output = Command::new(TIDEMILL)
-            .current_dir(root())
-            .args(arguments(&script))
-            .args(["--script", &script, "--seeds", "1..20"])
-            .output()
-            .expect("the program starts");
-        let data = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(output.status.code(), Some(0), "{example}: {data}");
+        assert_passes(&arguments(&script), &script, &["--seeds", "1..20"]);
     }
 }
 

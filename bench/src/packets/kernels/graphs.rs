@@ -6,7 +6,7 @@ use tidemill_packet::kernel::table::{Change, Row};
 
 use super::apps::{Read, Replay};
 use super::peers::Came;
-use crate::packets::{Own, in_order, loaded, run_to_end};
+use crate::packets::{Own, count_of, in_order, loaded, run_to_end};
 use crate::tool;
 
 const KERNELS: &str = include_str!("../../../flow/kernels.flow");
@@ -29,12 +29,10 @@ pub enum Way<'a> {
 pub fn checked(way: Way<'_>, packets: u32) -> Result<Came, String> {
     let mut engine = engine(way, (packets, 1), true)?;
     run_to_end(&mut engine)?;
-    let counts = engine.app_stats("end").ok_or("no sink")?;
     in_order(&mut engine)?;
-    let count = |wanted: &str| counts.iter().find(|(name, _)| name == wanted).map(|(_, it)| *it);
     Ok(Came {
-        packets: count("packets").ok_or("no count")?,
-        digest: count("seen").ok_or("no digest")?,
+        packets: count_of(&engine, "end", "packets")?,
+        digest: count_of(&engine, "end", "seen")?,
     })
 }
 

@@ -8,7 +8,7 @@ use tidemill_packet::engine::Engine;
 use super::apps::{Ask, Learn};
 use super::plan::{KeyKind, Plan};
 use super::requests::Found;
-use crate::packets::{Own, in_order, loaded, run_to_end};
+use crate::packets::{Own, count_of, in_order, loaded, run_to_end};
 
 const TABLES: &str = include_str!("../../../flow/tables.flow");
 
@@ -60,7 +60,5 @@ pub fn timed(
 }
 
 fn found(engine: &Engine) -> Result<Found, String> {
-    let counts = engine.app_stats("end").ok_or("no sink")?;
-    let count = |wanted: &str| counts.iter().find(|(name, _)| name == wanted).map(|(_, it)| *it);
-    Ok(Found { hits: count("hits").ok_or("no count")?, sum: count("sum").ok_or("no sum")? })
+    Ok(Found { hits: count_of(engine, "end", "hits")?, sum: count_of(engine, "end", "sum")? })
 }

@@ -13,12 +13,13 @@
 
 use std::ops::Range;
 
+use tidemill_diag::Span;
+use tidemill_stdx::id::Id;
+
 use crate::ir::{
     Binary, Block, BlockId, Constant, Function, FunctionId, FunctionKind, Instruction, Place,
     Program, Register, Terminator, Type,
 };
-use tidemill_diag::Span;
-use tidemill_stdx::id::Id;
 
 /// Rounds from one checkpoint to the next.
 const ROUNDS: i64 = 32;

@@ -50,14 +50,6 @@ struct Scalar {
     register: Register,
 }
 
-fn is_loaded(scalar: &Scalar) -> Instruction {
-    Instruction::Load { to: scalar.register, from: scalar.place }
-}
-
-fn begins_as_zero(scalar: &Scalar) -> Instruction {
-    Instruction::Constant { to: scalar.register, value: Constant::Integer(0) }
-}
-
 /// Arrays with their dimensions, and scalars.
 type Candidates = (Vec<(Place, usize)>, Vec<(Place, Type)>);
 
@@ -147,12 +139,7 @@ impl Hoist<'_> {
     /// Loads on every way into the loop.
     fn load_before(&mut self, one: &Loop, arrays: &[Viewed], scalars: &[Scalar]) {
         let span = self.function.blocks[one.head].terminator.1;
-        let begins = scalars.iter().map(|it| {
-            let is_free = self.function.registers[it.register] == Type::Integer
-                && !self.is_loaded_first(one, it.place);
-            if is_free { begins_as_zero } else { is_loaded }
-        });
-        let begins: Vec<fn(&Scalar) -> Instruction> = begins.collect();
+        let begins: Vec<Instruction> = scalars.iter().map(|it| self.begin(one, it)).collect();
         let block = preheader::before(self.function, one, span);
         let instructions = &mut self.function.blocks[block].instructions;
         for it in arrays {
@@ -162,8 +149,16 @@ impl Hoist<'_> {
                 instructions.push((Instruction::ViewExtent { to, view, dimension }, span));
             }
         }
-        for (it, begins) in scalars.iter().zip(begins) {
-            instructions.push((begins(it), span));
+        instructions.extend(begins.into_iter().map(|begin| (begin, span)));
+    }
+
+    /// The first value of a scalar's register.
+    fn begin(&self, one: &Loop, &Scalar { place, register }: &Scalar) -> Instruction {
+        let is_integer = self.function.registers[register] == Type::Integer;
+        if is_integer && !self.is_loaded_first(one, place) {
+            Instruction::Constant { to: register, value: Constant::Integer(0) }
+        } else {
+            Instruction::Load { to: register, from: place }
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use crate::common::{Folder, Only, graph_of, read, run_for, write};
+use crate::common::{Folder, Only, graph_of, read, run_for, without_devices, write};
 use tidemill_apps::capture::Format;
 use tidemill_apps::{frame, port_blocks};
 use tidemill_event::{Loop, Os, Sim};
@@ -182,7 +182,7 @@ fn sockets_share_the_frames_of_an_interface() {
                 ),
             );
             if let Err(why) = drive::configure(&mut world, &mut events, graph_of(&graph)) {
-                return println!("skipped: {why}");
+                return without_devices(why);
             }
             worlds.push((world, events));
         }
@@ -227,7 +227,7 @@ fn a_tap_has_a_queue_for_each_instance() {
     for mut world in instances(&graph, 2) {
         let mut events = Loop::new(Box::new(Os::with_seed(1).expect("an event queue")));
         if let Err(why) = drive::configure(&mut world, &mut events, graph_of(&graph)) {
-            return println!("skipped: {why}");
+            return without_devices(why);
         }
         worlds.push(world);
     }

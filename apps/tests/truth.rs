@@ -5,7 +5,7 @@ use std::net::UdpSocket;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::common::{Folder, graph_of, on_the_system, run_for};
+use crate::common::{Folder, graph_of, on_the_system, run_for, without_devices};
 use tidemill_apps::capture::{CaptureReader, CaptureWriter, Ended, Format, Frame};
 use tidemill_packet::drive;
 use tidemill_packet::engine::{Engine, EngineKind, Note, Options, Rest};
@@ -266,7 +266,7 @@ impl Drop for Veth {
 fn the_kernels_checksums_are_completed_and_its_drops_counted() {
     let veth = match Veth::new("tmc") {
         Ok(veth) => veth,
-        Err(why) => return println!("skipped: {why}"),
+        Err(why) => return without_devices(why),
     };
     let folder = Folder::new();
     let path = folder.path("out");
@@ -277,7 +277,7 @@ fn the_kernels_checksums_are_completed_and_its_drops_counted() {
     );
     let (mut world, mut events) = on_the_system();
     if let Err(why) = drive::configure(&mut world, &mut events, graph_of(&text)) {
-        return println!("skipped: {why}");
+        return without_devices(why);
     }
     run_for(&mut world, &mut events, 20);
     let socket = UdpSocket::bind("10.213.77.1:0").expect("a port");
@@ -316,7 +316,7 @@ fn the_kernels_checksums_are_completed_and_its_drops_counted() {
 fn filters_know_what_this_machine_sent() {
     let veth = match Veth::new("tmd") {
         Ok(veth) => veth,
-        Err(why) => return println!("skipped: {why}"),
+        Err(why) => return without_devices(why),
     };
     for kind in ENGINES {
         let text = format!(
@@ -328,7 +328,7 @@ fn filters_know_what_this_machine_sent() {
         );
         let mut engine = Engine::new(Options { kind, ..Options::default() });
         if let Err(why) = engine.configure(graph_of(&text)) {
-            return println!("skipped: {why}");
+            return without_devices(why);
         }
         let socket = UdpSocket::bind("10.213.77.1:0").expect("a port");
         for _ in 0..5 {

@@ -12,8 +12,10 @@ tidemill_packet::declare! {
     /// Exchanges frames with a queue of an interface, past the network of the system (AF_XDP).
     ///
     /// All that arrives at the queue comes here and nowhere else; what the system sends through the
-    /// interface is not seen. Frames have at most 2048 bytes. What finds no room in the rings is
-    /// dropped as `not_taken`; `kernel_drops` counts the frames that the kernel had no room for.
+    /// interface is not seen. Frames have at most 3840 bytes, or 1792 where the MTU is at most
+    /// 1770. What finds no room in the rings, or is longer, is dropped as `not_taken`;
+    /// `kernel_drops` counts the frames that the kernel had no room for, and those that were too
+    /// long.
     /// The driver carries the frames if it can, otherwise the generic part of the kernel does.
     ///
     /// Checksums that a sender on the same machine left to the network card are not completed: the

@@ -129,3 +129,19 @@ pub fn frames(count: usize) -> Vec<Vec<u8>> {
     };
     (0..count).map(frame).collect()
 }
+
+/// A test of devices that could not have them: a failure where the process may administer the
+/// network, otherwise the test is skipped.
+pub fn without_devices(why: impl std::fmt::Display) {
+    assert!(!may_administer_networks(), "{why}");
+    println!("skipped: {why}");
+}
+
+/// Whether the process has CAP_NET_ADMIN and CAP_NET_RAW.
+fn may_administer_networks() -> bool {
+    const WANTED: u64 = 1 << 12 | 1 << 13;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+        .is_some_and(|set| set & WANTED == WANTED)
+}

@@ -60,7 +60,7 @@ fn attacked(options: &[&str], datagrams: impl Fn(&str) -> Vec<Vec<u8>>) -> Outpu
 
 #[test]
 fn a_stranger_ends_no_run_and_changes_no_table() {
-    let output = attacked(&["--log", "net=info"], |address| {
+    let output = attacked(&[], |address| {
         vec![
             datagram("violation", &[address, "x"], false),
             datagram("never", &[address], false),

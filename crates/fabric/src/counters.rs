@@ -139,6 +139,8 @@ counts! {
     ConnectionBroken = "connection_broken",
     /// Connections closed to make room for others.
     ConnectionEvicted = "connection_evicted",
+    /// Connections closed because nothing had gone over them for long.
+    ConnectionIdle = "connection_idle",
     /// Reliable links that began anew: the peer was silent for too long, or could not go on.
     LinkRestarted = "links_restarted",
     /// Sessions with peers that were made.

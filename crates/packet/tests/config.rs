@@ -6,8 +6,8 @@ use tidemill_packet::fanout::Fanout;
 use tidemill_packet::flow;
 
 use crate::common::both::Both;
+use crate::common::defined::{KEPT, graph_of};
 use crate::common::kinds;
-use crate::defined::{KEPT, graph_of};
 
 /// Writes to a byte of each packet and counts them; remembers how many there were.
 const STAMP: &str = "

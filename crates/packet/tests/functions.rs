@@ -6,7 +6,7 @@ use tidemill_packet::flow::code::lower::lower;
 use tidemill_packet::flow::parse::{Item, parse};
 use tidemill_stdx::rng::Rng;
 
-use crate::defined::run;
+use crate::common::defined::run;
 
 const PROGRAM: &str = "app P(limit: u16 = 900, net: ipv6 = \"2001:db8::\") {
     ports { input in; output out; output other; }

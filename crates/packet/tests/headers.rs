@@ -3,7 +3,7 @@
 use tidemill_stdx::rng::Rng;
 
 use crate::common::both::Both;
-use crate::defined::{KEPT, frame, graph_of, is_right, run, run_linked, sum};
+use crate::common::defined::{KEPT, frame, graph_of, is_right, run, run_linked, sum};
 
 /// The packets of a program that leave by `other`, and by `out` after a second instance.
 fn both_ways(program: &str, packets: &[Vec<u8>]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {

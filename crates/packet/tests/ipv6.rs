@@ -10,7 +10,7 @@ use tidemill_packet::kernel::table::{Change, Row};
 use tidemill_stdx::rng::Rng;
 
 use crate::common::both::Both;
-use crate::defined::{KEPT, graph_of, sum};
+use crate::common::defined::{KEPT, graph_of, sum};
 
 /// Frames with random headers of IPv6 and TCP, whose checksum is right; addresses and the flow
 /// label are given.

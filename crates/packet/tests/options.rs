@@ -3,7 +3,7 @@
 
 use tidemill_stdx::rng::Rng;
 
-use crate::defined::{frame, is_right, run, sum};
+use crate::common::defined::{frame, is_right, run, sum};
 
 #[test]
 fn options_of_tcp_are_set_with_its_checksum() {

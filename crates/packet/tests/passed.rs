@@ -3,7 +3,7 @@
 use tidemill_stdx::rng::Rng;
 
 use crate::common::both::Both;
-use crate::defined::{frame, is_right, run};
+use crate::common::defined::{frame, is_right, run};
 
 fn assert_counts(both: &Both, expected: &[(&str, u64)]) {
     let counts = both.compiled.app_stats("one").expect("it runs");

@@ -3,7 +3,7 @@
 
 use tidemill_stdx::rng::Rng;
 
-use crate::defined::{frame, is_right, run, run_linked, sum};
+use crate::common::defined::{frame, is_right, run, run_linked, sum};
 
 /// What `body` counts as `n`, packet by packet.
 fn counts(program: &str, packets: &[Vec<u8>]) -> u64 {

@@ -5,6 +5,7 @@
 pub mod cases;
 pub mod cpu;
 pub mod descriptors;
+pub mod draw;
 pub mod golden;
 pub mod ipfix;
 pub mod mutate;

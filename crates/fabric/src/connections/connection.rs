@@ -50,6 +50,8 @@ pub(super) struct Connection {
     pub(super) held: usize,
     /// When it was made or something last came.
     pub(super) received_ns: u64,
+    /// Without a key, of one that was taken: when it is looked at whether it is idle.
+    pub(super) idle_ns: Option<u64>,
     /// With a key: sealed frames to write.
     pub(super) out: Sealed,
 }
@@ -64,6 +66,7 @@ impl Connection {
             reader: FrameReader::default(),
             held: 0,
             received_ns: now_ns,
+            idle_ns: None,
             out: Sealed::default(),
         }
     }

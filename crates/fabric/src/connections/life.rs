@@ -28,6 +28,9 @@ impl Connections {
         }
         self.taken += 1;
         self.all.insert(id, connection);
+        if self.guard.is_none() {
+            self.watch_idle(id);
+        }
         id
     }
 
@@ -154,6 +157,7 @@ impl Connections {
         let connection = self.all.remove(&id)?;
         self.held -= connection.held;
         self.taken -= usize::from(connection.origin == Origin::Taken);
+        connection.idle_ns.map(|at| self.idle.remove(&(at, id)));
         if let Some(name) = &connection.peer {
             if self.proven.get(name) == Some(&id) {
                 self.proven.remove(name);
@@ -170,13 +174,15 @@ impl Connections {
     pub fn next_timeout(&self) -> Option<u64> {
         let peers = self.timers.first().map(|&(at, _)| at);
         let unproven = self.unproven.front().map(|&(at, _)| at);
+        let idle = self.idle.first().map(|&(at, _)| at);
         let guard = self.guard.as_ref().and_then(|guard| guard.next_timeout());
-        [peers, unproven, guard].into_iter().flatten().min()
+        [peers, unproven, idle, guard].into_iter().flatten().min()
     }
 
     /// Handles what is due.
     pub fn on_time(&mut self, cx: &mut Context<'_>) {
         self.end_unproven(cx);
+        self.end_idle(cx);
         if self.guard.is_some() {
             self.guarded(cx, |guard, cx| guard.on_time(cx));
             self.end_silent(cx);
@@ -195,6 +201,9 @@ impl Connections {
 
     /// Handles a peer whose timer has expired.
     pub(super) fn look(&mut self, name: &Arc<str>, cx: &mut Context<'_>) {
+        if self.close_idle(name, cx) {
+            return;
+        }
         let current = self.current(name);
         let Some(peer) = self.peers.get_mut(name) else { return };
         let is_lost = peer.is_lost(cx.now_ns);
@@ -228,12 +237,13 @@ impl Connections {
     }
 
     pub(super) fn set_timer(&mut self, name: &Arc<str>) {
+        let idle = self.made_idle_ns(name);
         let Some(peer) = self.peers.get_mut(name) else { return };
         let lost = (!peer.is_idle()).then(|| peer.well_ns.saturating_add(LEASE_NS));
         let next = match peer.state {
             LinkState::Waiting | LinkState::Connecting(_) => peer.until_ns,
             LinkState::Resting | LinkState::Connected(_) => {
-                [peer.until_ns, lost].into_iter().flatten().min()
+                [peer.until_ns, lost, idle].into_iter().flatten().min()
             }
         };
         if peer.timer != next {

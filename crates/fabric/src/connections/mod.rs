@@ -8,8 +8,8 @@
 //! on_time(), next_timeout()
 //! ```
 //! It holds no socket and no clock: a connection is a number here. Its owner has the sockets, and
-//! reports their events. `life` makes and ends connections, `receive` takes what comes over them,
-//! and `sealed` has what a key changes.
+//! reports their events. `life` makes and ends connections, `idle` ends those of no use, `receive`
+//! takes what comes over them, and `sealed` has what a key changes.
 //!
 //! Without a key a connection is written by the side that made it and read by the other, so that
 //! two nodes that talk both ways have two of them. With a key frames are those of
@@ -26,6 +26,7 @@
 
 mod connection;
 mod greeting;
+mod idle;
 mod life;
 mod load;
 mod outgoing;
@@ -46,6 +47,7 @@ use crate::seal::{Guard, NoEntropy};
 use crate::stream::{TooLong, write_frame};
 use connection::{Connection, Origin};
 use greeting::greeting;
+pub use idle::{MADE_IDLE_NS, TAKEN_IDLE_NS};
 pub use load::Load;
 use outgoing::BACKOFF_MAX_NS;
 pub use outgoing::QUEUE_BYTES_MAX;
@@ -153,6 +155,8 @@ pub struct Connections {
     /// Peers for which something new waits.
     touched: OrderedSet<Arc<str>>,
     timers: OrderedSet<(u64, Arc<str>)>,
+    /// Without a key: when the connections that were taken may be idle.
+    idle: OrderedSet<(u64, ConnectionId)>,
     actions: VecDeque<Action>,
     /// The number of the next connection.
     next: u64,
@@ -186,6 +190,7 @@ impl Connections {
             unproven: VecDeque::new(),
             touched: OrderedSet::new(),
             timers: OrderedSet::new(),
+            idle: OrderedSet::new(),
             actions: VecDeque::new(),
             next: 0,
             taken: 0,

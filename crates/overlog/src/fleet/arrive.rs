@@ -22,7 +22,7 @@ impl Alive {
         if reason.is_refusal()
             && let Some(whom) = self.refusals.first(from, text)
         {
-            say!(Info, "net", "{name}: {whom} is refused: {text}");
+            say!(Warn, "net", "{name}: {whom} is refused: {text}");
         }
     }
 

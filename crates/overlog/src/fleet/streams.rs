@@ -286,7 +286,7 @@ fn refuse<W: World>(world: &mut W, whose: Whose, id: ConnectionId, reason: Count
     if reason.is_refusal()
         && let Some(whom) = refusals.first(streams.connections.name(id), why)
     {
-        say!(Info, "net", "{name}: {whom} is refused: {why}");
+        say!(Warn, "net", "{name}: {whom} is refused: {why}");
     }
 }
 

@@ -36,6 +36,8 @@ macro_rules! app {
     };
 }
 
+pub mod defined;
+
 app! {
     /// Brings packets of 60 bytes, numbered by their marks.
     Feed FeedConfig { packets: u64, } (output: Output(Push, One)) (pulls)

@@ -14,6 +14,7 @@ pub mod xdp;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
 
 use crate::Error;
 pub use arrival::Arrival;
@@ -29,6 +30,26 @@ pub(crate) fn index_of(interface: &str) -> Result<i32, Error> {
         0 => Err(last()),
         index => Ok(index.cast_signed()),
     }
+}
+
+/// The most bytes after the header that the interface's frames have.
+fn mtu_of(interface: &str) -> Result<u32, Error> {
+    // SAFETY: zeros are such a request.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // The last byte stays zero: the name ends there.
+    let [name @ .., _] = &mut request.ifr_name;
+    if interface.len() > name.len() {
+        return Err(Error::Malformed("no name of a device"));
+    }
+    for (at, byte) in name.iter_mut().zip(interface.bytes()) {
+        *at = byte.cast_signed();
+    }
+    // The sockets of AF_XDP do not answer this.
+    let socket = UnixDatagram::unbound()?;
+    // SAFETY: the request is one for an interface's numbers, and outlives the call.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFMTU, &raw mut request) })?;
+    // SAFETY: the kernel has written this number.
+    Ok(unsafe { request.ifr_ifru.ifru_mtu }.unsigned_abs())
 }
 
 /// The error that the last call left in `errno`.

@@ -2,7 +2,7 @@
 //! of the interface can share its memory.
 //!
 //! ```text
-//! umem         frames of 2048 bytes: the first half to receive into, the second to send from
+//! umem         frames: the first half to receive into, the second to send from
 //! fill         frames that the kernel may fill       ->  rx          frames it has filled
 //! tx           frames that it shall send             ->  completion  frames it has sent
 //! ```
@@ -14,11 +14,17 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 use super::arrival::Arrival;
-use super::{check, get, index_of, last, set};
+use super::{check, get, index_of, last, mtu_of, set};
 use crate::region::Region;
 use crate::{Avail, Error, Pore, PoreKind, Signal, Width};
 
-const FRAME_BYTES: u32 = 2048;
+/// What a frame takes of `umem`: the first that the interface's frames fit into. The kernel accepts
+/// no more than a page.
+const SLOT_BYTES: [u32; 2] = [2048, 4096];
+/// Bytes of a slot that the kernel leaves free in front of a frame that it received.
+const HEADROOM_BYTES: u32 = 256;
+/// An Ethernet header with two VLAN tags, which the MTU does not count.
+const HEADER_BYTES: u32 = 14 + 2 * 4;
 /// Entries of each ring, and frames in each direction.
 const ENTRIES: u32 = 2048;
 /// Descriptors that one kick sends, in copy mode.
@@ -109,6 +115,8 @@ pub struct Xdp {
     rx: Ring,
     tx: Ring,
     umem: Region,
+    /// What a frame takes of it.
+    slot_bytes: u32,
     /// Frames that can be sent from.
     free: Vec<u64>,
     is_kick_due: bool,
@@ -120,14 +128,21 @@ pub struct Xdp {
     _map: OwnedFd,
 }
 
+/// The slot that frames of an interface fit into, otherwise the greatest.
+fn slot_bytes(mtu: u32) -> u32 {
+    let [small, large] = SLOT_BYTES;
+    let fits = mtu.saturating_add(HEADER_BYTES) <= small - HEADROOM_BYTES;
+    if fits { small } else { large }
+}
+
 /// Memory for the frames that the kernel shares, and the sizes of the rings.
-fn share_frames(socket: &OwnedFd) -> Result<Region, Error> {
-    let bytes = 2 * ENTRIES * FRAME_BYTES;
+fn share_frames(socket: &OwnedFd, slot_bytes: u32) -> Result<Region, Error> {
+    let bytes = 2 * ENTRIES * slot_bytes;
     let umem = Region::anonymous(bytes as usize)?;
     let mut register = [0u64; 4];
     register[0] = umem.address(0, u64::from(bytes))?.expose_provenance() as u64;
     register[1] = u64::from(bytes);
-    register[2] = u64::from(FRAME_BYTES);
+    register[2] = u64::from(slot_bytes);
     set(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &register)?;
     for ring in [
         libc::XDP_UMEM_FILL_RING,
@@ -153,7 +168,8 @@ impl Xdp {
         let socket = check(unsafe { libc::socket(libc::AF_XDP, kind, 0) })?;
         // SAFETY: the descriptor is new, and this is its only owner.
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-        let umem = share_frames(&socket)?;
+        let slot_bytes = slot_bytes(mtu_of(interface)?);
+        let umem = share_frames(&socket, slot_bytes)?;
         // SAFETY: zeros are offsets.
         let mut at: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
         // SAFETY: they are numbers.
@@ -164,7 +180,7 @@ impl Xdp {
         let mut fill = ring(&at.fr, libc::XDP_UMEM_PGOFF_FILL_RING, 8)?;
         let completion = ring(&at.cr, libc::XDP_UMEM_PGOFF_COMPLETION_RING, 8)?;
         for frame in 0..ENTRIES {
-            let address = u64::from(frame * FRAME_BYTES);
+            let address = u64::from(frame * slot_bytes);
             fill.region.store(fill.slot(8), Width::Eight, address)?;
             fill.step();
         }
@@ -183,7 +199,7 @@ impl Xdp {
             bpf(BPF_LINK_CREATE, &words(&link))
         };
         let link = link(0).or_else(|_| link(XDP_FLAGS_SKB_MODE))?;
-        let free = (ENTRIES..2 * ENTRIES).map(|frame| u64::from(frame * FRAME_BYTES)).collect();
+        let free = (ENTRIES..2 * ENTRIES).map(|frame| u64::from(frame * slot_bytes)).collect();
         Ok(Xdp {
             _link: link,
             socket,
@@ -192,6 +208,7 @@ impl Xdp {
             rx,
             tx,
             umem,
+            slot_bytes,
             free,
             is_kick_due: false,
             drops: 0,
@@ -228,7 +245,7 @@ impl Xdp {
     /// leaves a headroom, which it cuts off itself.
     fn took(&mut self, address: u64) -> Result<(), Error> {
         self.rx.step();
-        let frame = address - address % u64::from(FRAME_BYTES);
+        let frame = address - address % u64::from(self.slot_bytes);
         self.fill.region.store(self.fill.slot(8), Width::Eight, frame)?;
         self.fill.step();
         Ok(())
@@ -261,7 +278,12 @@ impl Xdp {
         Ok(count)
     }
 
-    /// Sends frames; returns how many there was no room for, or were longer than 2048 bytes.
+    /// The longest frame that is received; the kernel counts longer ones among its drops.
+    fn longest(&self) -> usize {
+        (self.slot_bytes - HEADROOM_BYTES) as usize
+    }
+
+    /// Sends frames; returns how many there was no room for, or were longer than what is received.
     ///
     /// # Errors
     /// A ring holds what the kernel does not write, or the device is gone.
@@ -269,7 +291,7 @@ impl Xdp {
         self.reclaim()?;
         let mut refused = 0;
         for frame in frames {
-            let is_frame = (1..=FRAME_BYTES as usize).contains(&frame.len());
+            let is_frame = (1..=self.longest()).contains(&frame.len());
             refused += usize::from(!(is_frame && self.queue(frame)?));
         }
         self.tx.produced();
@@ -367,10 +389,7 @@ impl Pore for Xdp {
     fn avail(&mut self) -> Result<Avail, Error> {
         self.reclaim()?;
         let readable = self.next()?.map_or(0, |(_, length)| length as usize);
-        Ok(Avail {
-            readable,
-            writable: if self.free.is_empty() { 0 } else { FRAME_BYTES as usize },
-        })
+        Ok(Avail { readable, writable: if self.free.is_empty() { 0 } else { self.longest() } })
     }
 
     fn read(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
@@ -395,8 +414,8 @@ impl Pore for Xdp {
     }
 
     fn write(&mut self, frame: &[u8]) -> Result<usize, Error> {
-        if frame.is_empty() || frame.len() > FRAME_BYTES as usize {
-            return Err(Error::Malformed("a frame has 1 to 2048 bytes here"));
+        if frame.is_empty() || frame.len() > self.longest() {
+            return Err(Error::Malformed("a frame is empty, or longer than a slot of the ring"));
         }
         self.reclaim()?;
         let is_queued = self.queue(frame)?;

@@ -18,10 +18,11 @@ use tidemill_relation::table::{Access, Key, TableSpec};
 use tidemill_relation::{Id, SeqBuilder, TypeSet, Value};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
+use tidemill_support::draw;
 
 /// Panics if the code and the interpreter differ for the strand drawn from `input`.
 pub fn check(input: &[u8]) {
-    let mut draw = Draw { bytes: input };
+    let mut draw = Draw { choices: draw::Draw::new(input) };
     let plan = Plan {
         relations: relations(),
         rules: vec![Rule { name: "r".into(), place: "f:1:1".into() }],
@@ -144,14 +145,12 @@ pub fn relations() -> Vec<Relation> {
 
 /// The source of choices; when it is used up, every choice is the first.
 struct Draw<'i> {
-    bytes: &'i [u8],
+    choices: draw::Draw<'i>,
 }
 
 impl Draw<'_> {
     fn below(&mut self, limit: usize) -> usize {
-        let (first, rest) = self.bytes.split_first().map_or((0, self.bytes), |(b, r)| (*b, r));
-        self.bytes = rest;
-        usize::from(first) % limit.max(1)
+        self.choices.below(limit)
     }
 
     fn row(&mut self) -> SeqBuilder {

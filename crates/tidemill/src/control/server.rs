@@ -271,8 +271,13 @@ impl Server {
             Reason::Ending(Ending::Seal) => (&self.counters.bad_seal, "not sealed by it"),
         };
         counter.add(1);
-        if let Some(whom) = self.refusals.first(peer, text) {
-            say!(Info, "control", "{whom} is refused: {text}");
+        let Some(whom) = self.refusals.first(peer, text) else { return };
+        match reason {
+            // A tool of a friend may do so.
+            Reason::Idle | Reason::Stalled | Reason::Broken => {
+                say!(Info, "control", "{whom} is refused: {text}");
+            }
+            _ => say!(Warn, "control", "{whom} is refused: {text}"),
         }
     }
 

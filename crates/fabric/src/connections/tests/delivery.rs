@@ -1,5 +1,6 @@
 //! Contents arrive once and in order, as long as connections last.
 
+use super::super::{MADE_IDLE_NS, TAKEN_IDLE_NS};
 use super::net::{End, MS, Net, S, config, identity, known};
 use crate::counters::Count;
 use crate::seal::{Config, REKEY_NS};
@@ -209,4 +210,33 @@ fn without_a_key_frames_go_one_way_over_each_connection() {
     net.send(0, "b:1", b"lost");
     net.run(60 * S);
     assert_eq!(net.nodes[0].count(Count::PeerLost), 1);
+}
+
+#[test]
+fn idle_connections_without_a_key_end_and_are_made_again() {
+    let mut net = Net::open(2);
+    net.send(0, "b:1", b"hello");
+    net.run(S);
+    // Another host that greets, and one that says nothing at all.
+    let (greeted, silent) = (net.call(1), net.call(1));
+    net.say(greeted, &[super::super::greeting::greeting("c:1")]);
+    net.run(MADE_IDLE_NS - 2 * S);
+    net.send(0, "b:1", b"still there");
+    net.run(10 * S);
+    assert_eq!((net.nodes[0].open(), net.nodes[1].open()), (1, 3));
+    net.run(MADE_IDLE_NS);
+    assert_eq!((net.nodes[0].open(), net.nodes[1].open()), (0, 2));
+    net.say(greeted, &[b"an envelope".to_vec()]);
+    net.run(TAKEN_IDLE_NS - 2 * MADE_IDLE_NS);
+    assert!(net.is_closed(silent) && !net.is_closed(greeted));
+    net.send(0, "b:1", b"again");
+    net.run(S);
+    assert_eq!(net.nodes[1].texts(), ["hello", "still there", "an envelope", "again"]);
+    net.run(TAKEN_IDLE_NS);
+    assert!(net.is_closed(greeted));
+    assert_eq!((net.nodes[0].open(), net.nodes[1].open()), (0, 0));
+    assert_eq!((net.nodes[0].sockets(), net.nodes[1].sockets()), (0, 0));
+    let idle = |node: usize| net.nodes[node].count(Count::ConnectionIdle);
+    assert_eq!((idle(0), idle(1)), (2, 2));
+    assert_eq!(total(&net, Count::ConnectionBroken), 0);
 }

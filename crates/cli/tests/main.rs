@@ -30,6 +30,7 @@ mod limits;
 mod log;
 mod messages;
 mod monitors;
+mod nat;
 mod older;
 mod outside;
 mod overlay;

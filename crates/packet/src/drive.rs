@@ -125,6 +125,32 @@ pub fn configure<W: World>(
     Ok(changes)
 }
 
+/// Kernels from which on a graph begins before its code is made, which takes some milliseconds for
+/// each.
+const KERNELS_AT_ONCE: usize = 64;
+
+/// As [`configure`], but a graph of many kernels runs dispatched until its code is made, on a thread
+/// beside. What it does is the same; in simulations, which run nothing beside, it waits.
+///
+/// # Errors
+/// As [`configure`].
+pub fn start<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    graph: Graph,
+) -> Result<Changes, Refused> {
+    let kernels = graph.apps.iter().filter(|app| app.kind.kernel).count();
+    if kernels <= KERNELS_AT_ONCE || events.host().sim().is_some() {
+        return configure(world, events, graph);
+    }
+    let (now, wall) = (events.now(), events.wall());
+    let driver = world.driver();
+    driver.engine.set_time(now.0, wall);
+    let changes = driver.engine.begin(graph)?;
+    wake(world, events);
+    Ok(changes)
+}
+
 /// Runs `graph` as soon as code for it is made, on a thread beside; the running graph continues
 /// until then, and [`World::switched`] reports the change. When that is depends on the machine, so
 /// in simulations and in capture time, where runs repeat, it is at once.

@@ -188,6 +188,36 @@ fn a_graph_is_compiled_beside_the_one_that_runs() {
     assert_eq!(lost, 0, "nothing lay on the link that went");
 }
 
+/// What a graph does while its code is made beside, and after, is what the loop does; an app that is
+/// made anew meanwhile is no hindrance.
+#[test]
+fn a_graph_begins_before_its_code_is_made() {
+    let mut rng = Rng::new(3);
+    let mut text = String::from(
+        "src :: Noise { packets: 1000000, seed: 1, burst: 20 } tee :: Fork2 src -> tee
+         bad :: Bad { at: 3 } end :: Digest tee.a -> bad -> end tee.b -> k0\n",
+    );
+    for at in 0..60 {
+        let kernel = random_kernel(&mut rng).to_string();
+        text += &format!("k{at} :: Code {{ text: {} }}\n", Text(&kernel));
+        let to = if at < 59 { format!("k{}", at + 1) } else { "end".to_owned() };
+        text += &format!("k{at}.p -> {to}.q{at}\n");
+    }
+    let graph = graph_of(&text);
+    let mut both = Both::new();
+    let changes = both.compiled.begin(graph.clone());
+    assert_eq!(both.dispatched.configure(graph), changes);
+    let (mut before, mut after) = (0u64, 0);
+    while after < 100 {
+        assert_eq!(both.compiled.switch(), None);
+        let (made, coming) = (both.compiled.is_compiled(), both.compiled.is_compiling());
+        assert!(made != coming, "{:?}", both.compiled.take_notes());
+        *if made { &mut after } else { &mut before } += 1;
+        both.breathe((before + after) * 1_000_000);
+    }
+    assert!(before > 0 && both.compiled.stats().faults > 0, "{before} {:?}", both.compiled.stats());
+}
+
 #[test]
 fn an_app_that_fails_keeps_its_address_and_its_queue() {
     let text = "src :: Feed { packets: 40 } tee :: Fork bad :: Bad { at: 3 } end :: Collect \

@@ -111,7 +111,7 @@ impl Engine {
         self.detach();
         self.change_links(&old, links, &mut changes);
         self.change_apps(&old, fates, ios, &mut changes);
-        self.code = code;
+        (self.code, self.coming) = (code, None);
         self.attach(shape);
         self.check_code();
         self.descriptors_changed = true;

@@ -56,6 +56,7 @@ use std::cell::Cell;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
 use std::rc::Rc;
+use std::sync::mpsc::Receiver;
 
 use tidemill_stat::Registry;
 use tidemill_stdx::hash::Map;
@@ -176,6 +177,8 @@ pub struct Engine {
     is_stale: bool,
     /// A graph that is being compiled, to run next.
     next: Option<Next>,
+    /// Code of the running graph that is being made.
+    coming: Option<Receiver<Result<Native, tidemill_jit::Error>>>,
     /// What code and engine share; its address is in the code.
     frame: NonNull<Frame<Engine>>,
     /// The flags of the apps that links notify.
@@ -221,6 +224,7 @@ impl Engine {
             held_bells: Vec::new(),
             is_stale: false,
             next: None,
+            coming: None,
             frame: NonNull::from(Box::leak(Box::new(Frame::new()))),
             targets: Vec::new(),
             due_ns: u64::MAX,

@@ -2,11 +2,12 @@
 //!
 //! [`Engine::configure`] waits for the code. [`Engine::prepare`] does not: the running graph goes
 //! on with its own code while another thread makes that of the next, and [`Engine::switch`] changes
-//! over between two breaths. That is the one thread here; it gets plain data and gives code back.
+//! over between two breaths. [`Engine::begin`] runs the graph itself meanwhile, dispatched. These
+//! are the threads here; they get plain data and give code back.
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::mpsc::{TryRecvError, channel};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use tidemill_jit::Error;
 use tidemill_stdx::internet;
@@ -57,9 +58,31 @@ impl Engine {
     /// As [`Engine::configure`].
     pub fn prepare(&mut self, graph: Graph) -> Result<(), Refused> {
         let plan = self.plan(graph)?;
+        let made = self.compile_beside(&plan);
+        self.next = Some(Next { plan, made });
+        Ok(())
+    }
+
+    /// Runs `graph` from now on, dispatched until its code is made on a thread beside and
+    /// [`Engine::switch`] takes it: for graphs whose code takes long.
+    ///
+    /// # Errors
+    /// As [`Engine::configure`].
+    pub fn begin(&mut self, graph: Graph) -> Result<Changes, Refused> {
+        self.next = None;
+        let plan = self.plan(graph)?;
+        let made = self.compile_beside(&plan);
+        let changes = self.apply(plan, None);
+        self.coming = Some(made);
+        Ok(changes)
+    }
+
+    /// Makes the code of a plan on a thread beside. Nothing comes of it if the engine dispatches, or
+    /// there can be no thread.
+    fn compile_beside(&self, plan: &Plan) -> Receiver<Result<Native, Error>> {
         let (send, made) = channel();
         if self.kind == EngineKind::Compiled {
-            let blueprint = self.blueprint_of(&plan);
+            let blueprint = self.blueprint_of(plan);
             let work = move || {
                 // If the engine has ended meanwhile, the code is not needed.
                 let _ = send.send(compile(&blueprint));
@@ -68,8 +91,7 @@ impl Engine {
             // Without a thread the channel is closed, and the graph is dispatched.
             let _ = std::thread::Builder::new().name(name).spawn(work);
         }
-        self.next = Some(Next { plan, made });
-        Ok(())
+        made
     }
 
     /// Whether a graph has been prepared that does not run yet.
@@ -77,9 +99,29 @@ impl Engine {
         self.next.is_some()
     }
 
-    /// Changes over to the graph that was prepared, if its code is ready: to be called between
-    /// breaths.
+    /// Whether code of the running graph is being made.
+    pub fn is_compiling(&self) -> bool {
+        self.coming.is_some()
+    }
+
+    /// Takes the code of a graph that has [begun](Engine::begin), if it is ready.
+    fn take_code(&mut self) {
+        let Some(coming) = &self.coming else { return };
+        let made = match coming.try_recv() {
+            Ok(made) => made,
+            Err(TryRecvError::Empty) => return,
+            Err(TryRecvError::Disconnected) => return self.coming = None,
+        };
+        self.coming = None;
+        self.code = self.unless_failed(made);
+        // Apps may have been made anew meanwhile.
+        self.check_code();
+    }
+
+    /// Changes over to the graph that was prepared, if its code is ready, or takes the code of the
+    /// one that runs: to be called between breaths.
     pub fn switch(&mut self) -> Option<Changes> {
+        self.take_code();
         let code = match self.next.as_ref()?.made.try_recv() {
             Ok(made) => self.unless_failed(made),
             Err(TryRecvError::Empty) => return None,

@@ -33,7 +33,7 @@ pub(crate) fn configure(
     events: &mut Loop<Machine>,
     graph: Graph,
 ) -> Result<(), Error> {
-    drive::configure(machine, events, graph).map_err(Error::start)?;
+    drive::start(machine, events, graph).map_err(Error::start)?;
     borders::link(machine);
     crate::components::system::packets::link(machine);
     Ok(())

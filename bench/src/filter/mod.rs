@@ -45,7 +45,9 @@ const CASES: [(&str, &str); 9] = [
 /// An engine fails, or keeps another number of packets.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let (packets, passes, runs) = if extent.small { (500, 2, 1) } else { (20_000, 100, 5) };
-    let trace = Trace::new(packets);
+    let seed = extent.seed_or_time();
+    report.note(&format!("packets are made with --seed {seed}"));
+    let trace = Trace::new(packets, seed);
     let mut found = |who: &'static str, source| {
         let peer = extent.peers.then(|| Peer::new(who, source, &trace))?;
         peer.inspect_err(|reason| report.note(&format!("{who}: absent: {reason}"))).ok()

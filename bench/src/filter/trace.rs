@@ -4,7 +4,7 @@
 //! Of the packets some 80% are TCP (two thirds of that HTTPS), 15% UDP (QUIC and names), the rest
 //! ICMP and ARP; a quarter is IPv6; a tenth of the flows is tagged. Sizes have three humps: empty
 //! acknowledgements, small messages, full packets. Identifications and sequence numbers change
-//! from packet to packet, and all checksums are right. All from one seed.
+//! from packet to packet, and all checksums are right. All from a seed.
 
 use tidemill_stdx::internet::sum;
 use tidemill_stdx::rng::Rng;
@@ -36,8 +36,8 @@ struct Ip {
 
 impl Trace {
     /// A trace of `packets` packets.
-    pub fn new(packets: usize) -> Trace {
-        let mut rng = Rng::new(11);
+    pub fn new(packets: usize, seed: u64) -> Trace {
+        let mut rng = Rng::new(seed);
         let flows: Vec<Flow> = (0..packets / 12 + 1).map(|_| Flow::new(&mut rng)).collect();
         let mut trace = Trace { bytes: Vec::new(), ends: Vec::new() };
         while trace.ends.len() < packets {
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn checksums_are_right() {
-        let trace = Trace::new(500);
+        let trace = Trace::new(500, 11);
         let mut seen = [0; 2];
         for packet in trace.packets() {
             let tag = if packet[12..14] == [0x81, 0] { 4 } else { 0 };

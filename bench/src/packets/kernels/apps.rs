@@ -11,6 +11,8 @@ tidemill_packet::declare! {
         config ReplayConfig {
             /// Packets of the trace.
             packets: u32,
+            /// The seed of the trace.
+            seed: u64,
             /// How often.
             passes: u64,
         }
@@ -30,7 +32,7 @@ pub struct Replay {
 
 impl App for Replay {
     fn new(config: ReplayConfig, _: &mut Start) -> Result<Replay, Fault> {
-        let trace = Trace::new(config.packets as usize);
+        let trace = Trace::new(config.packets as usize, config.seed);
         Ok(Replay { trace, rounds: Rounds::new(config.passes) })
     }
 

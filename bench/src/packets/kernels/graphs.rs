@@ -22,12 +22,21 @@ pub enum Way<'a> {
     Component(&'a str),
 }
 
+/// The trace that goes through.
+#[derive(Clone, Copy, Debug)]
+pub struct Fed {
+    /// Packets of it.
+    pub packets: u32,
+    /// Its seed.
+    pub seed: u64,
+}
+
 /// The packets that leave in one pass.
 ///
 /// # Errors
 /// The graph does not start, or packets are lost.
-pub fn checked(way: Way<'_>, packets: u32) -> Result<Came, String> {
-    let mut engine = engine(way, (packets, 1), true)?;
+pub fn checked(way: Way<'_>, fed: Fed) -> Result<Came, String> {
+    let mut engine = engine(way, fed, 1, true)?;
     run_to_end(&mut engine)?;
     in_order(&mut engine)?;
     Ok(Came {
@@ -41,12 +50,12 @@ pub fn checked(way: Way<'_>, packets: u32) -> Result<Came, String> {
 ///
 /// # Errors
 /// The graph does not start, or packets are lost.
-pub fn timed(way: Way<'_>, packets: u32, passes: u64) -> Result<f64, String> {
-    let mut engine = engine(way, (packets, passes + 1), false)?;
-    while engine.pool_stats().freed < packets.into() {
+pub fn timed(way: Way<'_>, fed: Fed, passes: u64) -> Result<f64, String> {
+    let mut engine = engine(way, fed, passes + 1, false)?;
+    while engine.pool_stats().freed < fed.packets.into() {
         engine.breathe();
     }
-    let left = (passes + 1) * u64::from(packets) - engine.pool_stats().freed;
+    let left = (passes + 1) * u64::from(fed.packets) - engine.pool_stats().freed;
     let seconds = run_to_end(&mut engine)?;
     in_order(&mut engine)?;
     Ok(seconds * 1e9 / left as f64)
@@ -57,14 +66,15 @@ pub fn timed(way: Way<'_>, packets: u32, passes: u64) -> Result<f64, String> {
 ///
 /// # Errors
 /// The graph does not start, or packets are lost.
-pub fn carried(way: Way<'_>, packets: u32, passes: u64) -> Result<(), String> {
-    let mut engine = engine(way, (packets, passes), false)?;
+pub fn carried(way: Way<'_>, fed: Fed, passes: u64) -> Result<(), String> {
+    let mut engine = engine(way, fed, passes, false)?;
     run_to_end(&mut engine)?;
     in_order(&mut engine)
 }
 
 /// An engine with this part between source and sink.
-fn engine(way: Way<'_>, (packets, passes): (u32, u64), all: bool) -> Result<Engine, String> {
+fn engine(way: Way<'_>, fed: Fed, passes: u64, all: bool) -> Result<Engine, String> {
+    let Fed { packets, seed } = fed;
     let (app, between) = match way {
         Way::Link => (String::new(), ""),
         Way::Kernel(kernel) => (format!("way :: {kernel}"), "way -> "),
@@ -75,7 +85,7 @@ fn engine(way: Way<'_>, (packets, passes): (u32, u64), all: bool) -> Result<Engi
     };
     let text = format!(
         "{KERNELS}
-        in :: Replay {{ packets: {packets}, passes: {passes} }}
+        in :: Replay {{ packets: {packets}, seed: {seed}, passes: {passes} }}
         {app}
         end :: Read {{ all: {all} }}
         in -> {between}end"

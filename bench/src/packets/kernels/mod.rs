@@ -14,7 +14,7 @@
 //! | who | does the same |
 //! |---|---|
 //! | `tidemill` | `bench/flow/kernels.flow`, compiled |
-//! | `component` | a component, where there is one: all packets reach it one by one |
+//! | `component` | a component, `bench/cl/kernel-*.com`: all packets reach it one by one |
 //! | `c` | `bench/peers/c/kernels.c`, by the system's compiler with `-O2`, in batches like ours |
 //! | `xdp` | `bench/peers/c/xdp.c`, by `BPF_PROG_TEST_RUN`, as root: warm, and by the clock |
 //!
@@ -37,23 +37,23 @@ use crate::extent::Extent;
 use crate::filter::trace::Trace;
 use crate::report::{Better, Metric, Report, Row as Figure};
 use crate::tool::built;
-use graphs::{Way, checked, timed};
+use graphs::{Fed, Way, checked, timed};
 use peers::{C, Came, Xdp};
 
 pub use instructions::measure;
 
 /// The kernels by their number in C, from 1 on, and equivalent components.
-const CASES: [(&str, Option<&str>); 10] = [
-    ("Count", Some("cl/kernel-count.com")),
-    ("Mac", None),
-    ("Ttl", None),
-    ("Class", None),
-    ("Rewrite", None),
-    ("Port", None),
-    ("Firewall", None),
-    ("Sum", Some("cl/kernel-sum.com")),
-    ("Flows", None),
-    ("Routes", None),
+const CASES: [(&str, &str); 10] = [
+    ("Count", "cl/kernel-count.com"),
+    ("Mac", "cl/kernel-mac.com"),
+    ("Ttl", "cl/kernel-ttl.com"),
+    ("Class", "cl/kernel-class.com"),
+    ("Rewrite", "cl/kernel-rewrite.com"),
+    ("Port", "cl/kernel-port.com"),
+    ("Firewall", "cl/kernel-firewall.com"),
+    ("Sum", "cl/kernel-sum.com"),
+    ("Flows", "cl/kernel-flows.com"),
+    ("Routes", "cl/kernel-routes.com"),
 ];
 
 /// The kernels that look at no packet, with their number in C.
@@ -86,20 +86,28 @@ const PACKETS_XDP_SMALL: u32 = 8;
 /// A contender fails, or lets other packets pass.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let packets = if extent.small { PACKETS_SMALL } else { PACKETS };
-    let c = built(extent, report, "c", || C::new(&Trace::new(packets as usize)));
+    let seed = extent.seed_or_time();
+    report.note(&format!("packets are made with --seed {seed}"));
+    let fed = Fed { packets, seed };
+    let c = built(extent, report, "c", || C::new(&Trace::new(packets as usize, seed)));
     if extent.instructions {
         crate::instructions::available()?;
-        return count(packets, c.as_ref(), report);
+        return count(fed, c.as_ref(), report);
     }
     let short = if extent.small { PACKETS_XDP_SMALL } else { PACKETS_XDP };
-    let xdp = built(extent, report, "xdp", || Xdp::new(&Trace::new(short as usize)));
-    let all = checked(NOTHING.0, packets)?;
+    let xdp = built(extent, report, "xdp", || Xdp::new(&Trace::new(short as usize, seed)));
+    let all = checked(NOTHING.0, fed)?;
     for (number, (kernel, component)) in (1..).zip(CASES) {
-        let came = checked(Way::Kernel(kernel), packets)?;
-        let mut rows = time(extent, (number, kernel, component), c.as_ref(), [came, all])?;
+        let came = checked(Way::Kernel(kernel), fed)?;
+        let mut rows = time(extent, fed, (number, kernel, component), c.as_ref(), [came, all])?;
         match xdp.as_ref().map(|xdp| xdp.run(number, extent)) {
             Some(Ok((ns, theirs))) => {
-                expect("xdp", kernel, theirs, checked(Way::Kernel(kernel), short)?)?;
+                expect(
+                    "xdp",
+                    kernel,
+                    theirs,
+                    checked(Way::Kernel(kernel), Fed { packets: short, seed })?,
+                )?;
                 rows.push(figure(kernel, "xdp", ("ns", "ns"), vec![ns]));
             }
             Some(Err(reason)) => report.note(&format!("xdp: {kernel}: {reason}")),
@@ -127,33 +135,31 @@ impl Times {
 /// The CPU time of a kernel; what it is measured against takes turns with it.
 fn time(
     extent: Extent,
-    (number, kernel, component): (u32, &str, Option<&str>),
+    fed: Fed,
+    (number, kernel, component): (u32, &str, &str),
     c: Option<&C>,
     [came, all_packets]: [Came; 2],
 ) -> Result<Vec<Figure>, String> {
     let share = came.share_of(all_packets);
-    let (packets, passes, runs) =
-        if extent.small { (PACKETS_SMALL, 2, 1) } else { (PACKETS, 250, 9) };
-    let mut all = vec![(Times::new("tidemill"), Way::Kernel(kernel))];
-    if let Some(component) = component {
-        let way = Way::Component(component);
-        expect("component", kernel, checked(way, packets)?, came)?;
-        all.push((Times::new("component"), way));
-    }
+    let (passes, runs) = if extent.small { (2, 1) } else { (250, 9) };
+    let component = Way::Component(component);
+    expect("component", kernel, checked(component, fed)?, came)?;
+    let mut all =
+        [(Times::new("tidemill"), Way::Kernel(kernel)), (Times::new("component"), component)];
     let mut by_c = Times::new("c");
     for _ in 0..runs {
         let [link, passed, dropped] =
-            [Way::Link, NOTHING.0, NOWHERE.0].map(|way| timed(way, packets, passes));
+            [Way::Link, NOTHING.0, NOWHERE.0].map(|way| timed(way, fed, passes));
         let (link, ends) = (link?, Ends { passed: passed?, dropped: dropped? });
         for (times, way) in &mut all {
             let few = if matches!(way, Way::Component(_)) { 1 + passes / 25 } else { passes };
-            let whole = timed(*way, packets, few)?;
+            let whole = timed(*way, fed, few)?;
             times.ns.push(whole - ends.mixed(share));
             times.app_ns.push(whole - link);
             times.whole_ns.push(whole);
         }
         let Some(c) = c else { continue };
-        let ns = |seconds: f64| seconds * 1e9 / (f64::from(packets) * passes as f64);
+        let ns = |seconds: f64| seconds * 1e9 / (f64::from(fed.packets) * passes as f64);
         let [passed, dropped] = [NOTHING.1, NOWHERE.1].map(|number| c.run(number, passes));
         let ends = Ends { passed: ns(passed?.0), dropped: ns(dropped?.0) };
         let (whole, theirs) = c.run(number, passes)?;
@@ -174,18 +180,18 @@ fn time(
 }
 
 /// Instructions per packet of each kernel.
-fn count(packets: u32, c: Option<&C>, report: &mut Report) -> Result<(), String> {
-    let count = |way| instructions::of_graph(way, packets);
+fn count(fed: Fed, c: Option<&C>, report: &mut Report) -> Result<(), String> {
+    let count = |way| instructions::of_graph(way, fed);
     let ends = Ends { passed: count(NOTHING.0)?, dropped: count(NOWHERE.0)? };
     let mut ends_c = None;
     if let Some(c) = c {
         let [passed, dropped] =
-            [NOTHING.1, NOWHERE.1].map(|number| instructions::of_c(c, number, packets));
+            [NOTHING.1, NOWHERE.1].map(|number| instructions::of_c(c, number, fed.packets));
         ends_c = Some((c, Ends { passed: passed?, dropped: dropped? }));
     }
-    let all_packets = checked(NOTHING.0, packets)?;
+    let all_packets = checked(NOTHING.0, fed)?;
     for (number, (kernel, component)) in (1..).zip(CASES) {
-        let share = checked(Way::Kernel(kernel), packets)?.share_of(all_packets);
+        let share = checked(Way::Kernel(kernel), fed)?.share_of(all_packets);
         let mut rows = Vec::new();
         let mut add = |who, whole, ends: Ends| {
             let one = |metric, value| figure(kernel, who, (metric, "per packet"), vec![value]);
@@ -193,11 +199,9 @@ fn count(packets: u32, c: Option<&C>, report: &mut Report) -> Result<(), String>
             rows.extend([own, one("whole_instructions", whole)]);
         };
         add("tidemill", count(Way::Kernel(kernel))?, ends);
-        if let Some(component) = component {
-            add("component", count(Way::Component(component))?, ends);
-        }
+        add("component", count(Way::Component(component))?, ends);
         if let Some((c, ends)) = ends_c {
-            add("c", instructions::of_c(c, number, packets)?, ends);
+            add("c", instructions::of_c(c, number, fed.packets)?, ends);
         }
         report.case(&rows, Better::Low);
     }

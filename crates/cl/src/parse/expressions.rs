@@ -190,6 +190,7 @@ impl Parser<'_> {
         self.height = 1;
         match self.kind() {
             TokenKind::LParen => self.parenthesised(),
+            TokenKind::Ident if self.is_written_not() => self.written_not(),
             TokenKind::Ident => self.named(),
             TokenKind::Tilde => self.unary(UnaryOperator::Not),
             TokenKind::Minus if !self.at_least_integer() => self.unary(UnaryOperator::Minus),
@@ -197,6 +198,19 @@ impl Parser<'_> {
             TokenKind::Exists => self.exists(),
             _ => self.value(),
         }
+    }
+
+    /// `NOT` before an operand, as other languages negate; before `(` it may be a function.
+    fn is_written_not(&self) -> bool {
+        use TokenKind::{Exists, False, Ident, Input, Tilde, True};
+        self.slice() == "NOT" && [Exists, False, Ident, Input, Tilde, True].contains(&self.ahead(1))
+    }
+
+    #[cold]
+    fn written_not(&mut self) -> Parsed<Expr> {
+        let error = self.error("unknown-operator", "`NOT` is no operator");
+        self.complain(error.help("negate with `~`"));
+        self.unary(UnaryOperator::Not)
     }
 
     /// A value without others inside.

@@ -107,6 +107,7 @@ pub(crate) fn name_meant(name: &str) -> Option<&'static str> {
         "FLOOR" | "ENTIER" | "INT" => "INTEGER(real) rounds down",
         "FLOAT" => "REAL(integer) converts",
         "STR" | "STRING" | "TOSTRING" => "TEXT(x) is what WRITE would write",
+        "NOT" => "negate with `~`",
         "ODD" => "write `x MOD 2 = 1`",
         "ABS" => "write `IF x < 0 THEN x := -x END`",
         "SLEEP" | "DELAY" => "PASSIVATE(d) waits in virtual time, SystemTime!Wait(ms) in real time",

@@ -1,5 +1,8 @@
 //! The counters of a node.
 
+use tidemill_stdx::sorted::SortedMap;
+
+use super::program::Program;
 use crate::program::Compiled;
 
 /// Counters of one node; every drop has one.
@@ -84,15 +87,18 @@ pub struct StageCounters {
 
 impl Counters {
     /// The counters for another program, continued by the names of tables and rules.
-    pub(super) fn carried_to(&self, old: &Compiled, new: &Compiled) -> Counters {
-        let mut counters = Counters::new(new);
-        for (number, relation) in new.plan.relations.iter().enumerate() {
-            if let Some(id) = old.plan.find(&relation.name) {
+    pub(super) fn carried_to(&self, old: &Program, new: &Program) -> Counters {
+        let mut counters = Counters::new(&new.compiled);
+        for (number, relation) in new.plan().relations.iter().enumerate() {
+            if let Some(id) = old.find(&relation.name) {
                 counters.tables[number] = self.tables[id.index()];
             }
         }
-        for (number, rule) in new.plan.rules.iter().enumerate() {
-            if let Some(at) = old.plan.rules.iter().position(|one| one.name == rule.name) {
+        // Of rules of one name the first is continued.
+        let rules = old.plan().rules.iter().enumerate().rev();
+        let known: SortedMap<&str, usize> = rules.map(|(at, rule)| (&*rule.name, at)).collect();
+        for (number, rule) in new.plan().rules.iter().enumerate() {
+            if let Some(&at) = known.get(&*rule.name) {
                 counters.rules[number] = self.rules[at];
             }
         }

@@ -27,6 +27,8 @@ const CEILING: Level = Level::Debug;
 pub struct Program {
     /// The output of the compiler.
     pub compiled: Compiled,
+    /// All relations, by name.
+    by_name: Vec<RelationId>,
     pub(super) dispatch: Dispatch,
     pub(super) watching: Watching,
     /// Relations whose changes start events, or are watched.
@@ -108,8 +110,11 @@ impl Program {
         ends.for_each(|relation| shown[relation.index()] = true);
         let compilation = Arc::new(Compilation::new(&compiled.plan));
         let short = ShortTurns::new(&compiled, &dispatch, &shown);
+        let mut by_name: Vec<_> = (0..relations as u32).map(RelationId).collect();
+        by_name.sort_by(|one, other| name_of(plan, *one).cmp(name_of(plan, *other)));
         Program {
             compiled,
+            by_name,
             dispatch,
             watching,
             observed,
@@ -121,6 +126,12 @@ impl Program {
             compilation,
             explained: None,
         }
+    }
+
+    /// The relation of a name.
+    pub(super) fn find(&self, name: &str) -> Option<RelationId> {
+        let name = |id: &RelationId| name_of(self.plan(), *id).cmp(name);
+        self.by_name.binary_search_by(name).ok().map(|at| self.by_name[at])
     }
 
     /// Compiles its strands now, before any has run.
@@ -207,4 +218,8 @@ impl Program {
     pub fn plan(&self) -> &Plan {
         &self.compiled.plan
     }
+}
+
+fn name_of(plan: &Plan, relation: RelationId) -> &str {
+    &plan.relation(relation).name
 }

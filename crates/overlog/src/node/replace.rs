@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::Scope;
-use tidemill_relation::plan::{Plan, Relation, RelationId};
+use tidemill_relation::plan::{Relation, RelationId};
 use tidemill_relation::table::{RowId, Table};
 use tidemill_relation::view::{ASSERTED, Change, ChangeKind, Progress, Views};
 use tidemill_relation::{SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::region::Bump;
-use tidemill_stdx::sorted::SortedMap;
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::Node;
 use super::counters::Counters;
@@ -102,7 +102,7 @@ impl Node {
             program: program.clone(),
             database: Database::new(plan, secret),
             views: Views::new(plan, secret),
-            counters: self.counters.carried_to(&self.program.compiled, &program.compiled),
+            counters: self.counters.carried_to(&self.program, program),
             reported: vec![false; plan.rules.len()],
             facts: self.facts_without(&self.program, program),
             changes: TupleBuf::new(),
@@ -119,15 +119,15 @@ impl Node {
     /// The tables with rows that nothing but this program has, and that the new one declares
     /// otherwise: they start anew.
     pub fn emptied(&self, new: &Replacement) -> Vec<Emptied> {
-        let (old, plan) = (self.program.plan(), new.program.plan());
-        let relations = (0..).map(RelationId).zip(&old.relations);
+        let (old, plan) = (&*self.program, new.program.plan());
+        let relations = (0..).map(RelationId).zip(&old.plan().relations);
         let emptied = relations.filter_map(|(id, relation)| {
             let of_system = ["sys::", "sim::"].iter().any(|it| relation.name.starts_with(it));
             let is_declared = relation.table().is_some() && !relation.hidden && !of_system;
-            if !is_declared || same(old, plan, id).is_some() {
+            if !is_declared || same(old, &new.program, id).is_some() {
                 return None;
             }
-            let next = plan.find(&relation.name);
+            let next = new.program.find(&relation.name);
             // Facts of the new program are inserted again.
             let is_fact = |event: &&Event| match event {
                 Event::Tuple { relation, .. } => Some(*relation) == next,
@@ -188,21 +188,20 @@ impl Node {
         let is_new = |(name, row, event): &(String, SeqBuilder, Event)| {
             let Event::Tuple { relation, .. } = event else { return false };
             let is_stated = known.get(name.as_str()).is_some_and(|rows| rows.contains(row));
-            !is_stated || same(of.plan(), other.plan(), *relation).is_none()
+            !is_stated || same(of, other, *relation).is_none()
         };
         stated(of).into_iter().filter(is_new).map(|(_, _, event)| event).collect()
     }
 
     /// Removes the rows of facts that are gone.
     fn take_out(&self, gone: &[Event], new: &mut Replacement) {
-        let (old, plan) = (self.program.plan(), new.program.plan());
         for event in gone {
             let Event::Tuple { relation, row, .. } = event else { continue };
-            let Some(here) = same(old, plan, *relation) else { continue };
+            let Some(here) = same(&self.program, &new.program, *relation) else { continue };
             let row: Vec<Value<'_>> = row.as_seq().iter().collect();
             let is_there = |table: &Table| table.find_equal(&row).is_some();
             if new.database.get(here).is_some_and(is_there) {
-                new.views.delete(plan, &mut new.database, here, &row);
+                new.views.delete(new.program.plan(), &mut new.database, here, &row);
             }
         }
     }
@@ -238,19 +237,21 @@ impl Node {
 
     /// Copies asserted rows of the old tables to the new ones, with their ages.
     fn carry(&self, new: &mut Replacement) {
-        let (old, plan) = (self.program.plan(), new.program.plan());
+        let (old, program) = (&*self.program, new.program.clone());
+        let plan = program.plan();
+        let candidates: SortedSet<RelationId> =
+            plan.relations.iter().filter_map(|one| one.candidates).collect();
         for (id, relation) in (0..).map(RelationId).zip(&plan.relations) {
-            let holds_candidates = plan.relations.iter().any(|one| one.candidates == Some(id));
-            if relation.table().is_none() || holds_candidates || !same_table(old, plan, id) {
+            if relation.table().is_none() || candidates.contains(&id) {
                 continue;
             }
-            let Some(from) = old.find(&relation.name) else { continue };
+            let Some(from) = same_table(old, &program, id) else { continue };
             // For a displaced row, only the candidate exists.
-            let candidates = old.relation(from).candidates;
+            let candidates = old.plan().relation(from).candidates;
             let table = self.database.table(candidates.unwrap_or(from));
             let first = usize::from(candidates.is_some());
             for (row, at_ns) in table.by_age() {
-                if stands(old.relation(from), table, row) {
+                if stands(old.plan().relation(from), table, row) {
                     let values: Vec<Value<'_>> = table.values(row).skip(first).collect();
                     new.views.insert(plan, &mut new.database, id, &values, at_ns);
                 }
@@ -260,13 +261,11 @@ impl Node {
 
     /// The differences between the observed tables of the new program and the old ones.
     fn differences(&self, program: &Program, database: &Database) -> TupleBuf<Change> {
-        let (old, new) = (self.program.plan(), program.plan());
         let mut changes = TupleBuf::new();
         for &relation in &program.observed {
             let table = database.table(relation);
-            let before = old.find(&new.relation(relation).name);
-            let before = before.filter(|_| same_table(old, new, relation));
-            let before = before.map(|id| self.database.table(id));
+            let before =
+                same_table(&self.program, program, relation).map(|id| self.database.table(id));
             let mut values = Vec::new();
             for (row, _) in before.iter().flat_map(|before| before.by_age()) {
                 values.clear();
@@ -296,7 +295,7 @@ impl Node {
         let old = std::mem::replace(&mut self.program, program.clone());
         let same_stage = |number: usize| {
             let known = &old.compiled.stages[number];
-            let same = |relation| same(old.plan(), program.plan(), relation);
+            let same = |relation| same(&old, program, relation);
             program.compiled.stages.iter().position(|new| {
                 new.operator == known.operator
                     && same(known.input) == Some(new.input)
@@ -318,11 +317,11 @@ impl Node {
         }
         let waiting = std::mem::take(&mut self.shipping.waiting);
         for (relation, row) in waiting.iter() {
-            if let Some(relation) = same(old.plan(), program.plan(), relation) {
+            if let Some(relation) = same(&old, program, relation) {
                 self.shipping.waiting.push_seq(relation, row);
             }
         }
-        let translate = |event| translated(event, old.plan(), program.plan(), timers);
+        let translate = |event| translated(event, &old, program, timers);
         let dropped = self.inbox.translate(translate);
         self.counters.dropped_replaced += dropped as u64;
         dropped
@@ -333,7 +332,7 @@ impl Program {
     /// The relation of another program that is this one: of the same name, with the same number of
     /// columns, and declared alike if it is a table.
     pub fn same_in(&self, other: &Program, relation: RelationId) -> Option<RelationId> {
-        same(self.plan(), other.plan(), relation)
+        same(self, other, relation)
     }
 }
 
@@ -390,7 +389,12 @@ fn stands(relation: &Relation, table: &Table, row: RowId) -> bool {
 }
 
 /// An event that waits, as one of the new program.
-fn translated(event: Event, old: &Plan, new: &Plan, timers: &[Option<usize>]) -> Option<Event> {
+fn translated(
+    event: Event,
+    old: &Program,
+    new: &Program,
+    timers: &[Option<usize>],
+) -> Option<Event> {
     Some(match event {
         Event::Tuple { relation, row, delete, received } => {
             Event::Tuple { relation: same(old, new, relation)?, row, delete, received }
@@ -428,39 +432,42 @@ fn translated(event: Event, old: &Plan, new: &Plan, timers: &[Option<usize>]) ->
     })
 }
 
-/// The relation of the new plan that is declared as one of the old.
-fn same(old: &Plan, new: &Plan, relation: RelationId) -> Option<RelationId> {
-    let known = old.relation(relation);
+/// The relation of the new program that is declared as one of the old.
+fn same(old: &Program, new: &Program, relation: RelationId) -> Option<RelationId> {
+    let known = old.plan().relation(relation);
     let id = new.find(&known.name)?;
-    match known.table() {
-        Some(_) => same_table(old, new, id).then_some(id),
-        None => {
-            let other = new.relation(id);
-            let is_same = other.table().is_none() && other.arity() == known.arity();
-            is_same.then_some(id)
-        }
-    }
+    let other = new.plan().relation(id);
+    let is_same = match (known.table(), other.table()) {
+        (Some(_), Some(_)) => are_same_tables(known, other),
+        (None, None) => other.arity() == known.arity(),
+        _ => false,
+    };
+    is_same.then_some(id)
 }
 
-/// Whether a table of the new plan is declared as one of the old: name, columns, key, lifetime and
-/// size.
-fn same_table(old: &Plan, new: &Plan, relation: RelationId) -> bool {
-    let description = new.relation(relation);
-    let known = old.find(&description.name).map(|id| old.relation(id));
-    let both = known.and_then(|known| Some((known, known.table()?, description.table()?)));
-    both.is_some_and(|(known, one, other)| {
-        known.location == description.location
-            && known.is_soft() == description.is_soft()
-            && known.hidden == description.hidden
+/// The table of the old program that is declared as one of the new.
+fn same_table(old: &Program, new: &Program, relation: RelationId) -> Option<RelationId> {
+    let description = new.plan().relation(relation);
+    let id = old.find(&description.name)?;
+    are_same_tables(old.plan().relation(id), description).then_some(id)
+}
+
+/// Whether two tables of the same name are declared alike: columns, key, lifetime and size.
+fn are_same_tables(known: &Relation, other: &Relation) -> bool {
+    let both = known.table().zip(other.table());
+    both.is_some_and(|(one, two)| {
+        known.location == other.location
+            && known.is_soft() == other.is_soft()
+            && known.hidden == other.hidden
             && (one.arity, &one.key, one.lifetime_ns, one.size_max)
-                == (other.arity, &other.key, other.lifetime_ns, other.size_max)
+                == (two.arity, &two.key, two.lifetime_ns, two.size_max)
     })
 }
 
 /// The export of the new program with the same destination as one of the old.
 fn counterpart(old: &Program, new: &Program, export: Export) -> Option<Export> {
-    let out = same(old.plan(), new.plan(), export.out)?;
-    let into = same(old.plan(), new.plan(), export.into)?;
+    let out = same(old, new, export.out)?;
+    let into = same(old, new, export.into)?;
     let mut exports = new.compiled.exports.iter();
     exports.find(|one| one.out == out && one.into == into && one.trail == export.trail).copied()
 }

@@ -10,7 +10,8 @@ use crate::net::{adjust, checksum, ipv4};
 tidemill_packet::declare! {
     /// Answers ICMP echo requests to its address; other packets go on.
     ///
-    /// Requests whose checksum is wrong are dropped as `bad_checksum`, those in fragments go on.
+    /// Requests with a wrong checksum, of IP or ICMP, are dropped as `bad_checksum`, and those from
+    /// an address that is no host's as `bad_source` (RFC 1122). Those in fragments go on.
     app IcmpEcho {
         config IcmpEchoConfig {
             /// The address that answers.
@@ -36,7 +37,7 @@ pub struct IcmpEcho {
 
 enum Request {
     Ours,
-    BadChecksum,
+    Bad(&'static str),
     Other,
 }
 
@@ -49,7 +50,15 @@ impl IcmpEcho {
             return Request::Other;
         }
         // The sum over what contains its own checksum is 0.
-        if checksum(icmp) == 0 { Request::Ours } else { Request::BadChecksum }
+        let header = &frame[ip.start..ip.payload()];
+        if checksum(icmp) != 0 || checksum(header) != 0 {
+            return Request::Bad("bad_checksum");
+        }
+        let from = ip.source;
+        if from.is_broadcast() || from.is_multicast() || from.is_unspecified() {
+            return Request::Bad("bad_source");
+        }
+        Request::Ours
     }
 }
 
@@ -90,7 +99,7 @@ impl App for IcmpEcho {
                     turn(&mut packet);
                     io.send(0, packet);
                 }
-                Request::BadChecksum => io.drop(packet, "bad_checksum"),
+                Request::Bad(reason) => io.drop(packet, reason),
                 Request::Other => io.send(1, packet),
             }
         }

@@ -167,6 +167,11 @@ impl<R: Read> CaptureReader<R> {
         };
         if let InputFormat::Pcap { order, .. } = format {
             read_exact(input, buffer, 20)?;
+            match (order.u16(buffer, 0), order.u16(buffer, 2)) {
+                (Some(2), Some(0..=4)) => {}
+                (Some(major), Some(minor)) => return unknown_version("pcap", major, minor),
+                _ => return invalid("the capture has no version"),
+            }
             // The upper bits describe checksums at the end of frames.
             let kind = order.u32(buffer, 16).map(|kind| kind & 0xffff);
             check_link_type(kind.unwrap_or(u32::MAX))?;
@@ -247,6 +252,7 @@ impl<R: Read> CaptureReader<R> {
             return invalid("a block of the capture has an impossible length");
         }
         read_exact(&mut self.input, &mut self.buffer, length - 8)?;
+        check_end(*order, &self.buffer, length)?;
         self.buffer.truncate(length - 12);
         match kind {
             1 if clocks.len() == INTERFACES_MAX => invalid("the capture has too many interfaces"),
@@ -299,6 +305,19 @@ impl<R: Read> CaptureReader<Replay<R>> {
     }
 }
 
+fn unknown_version<T>(format: &str, major: u16, minor: u16) -> Step<T> {
+    Err(Ended::Invalid(format!("the capture is {format} of the unknown version {major}.{minor}")))
+}
+
+/// A block ends with the length that it begins with; `rest` are its last bytes.
+fn check_end(order: Order, rest: &[u8], length: usize) -> Step<()> {
+    let end = rest.len().checked_sub(4).and_then(|at| order.u32(rest, at));
+    if end.is_some_and(|end| end as usize == length) {
+        return Ok(());
+    }
+    invalid("the lengths at the begin and the end of a block of the capture differ")
+}
+
 fn check_link_type(kind: u32) -> Step<()> {
     match kind {
         ETHERNET => Ok(()),
@@ -319,6 +338,12 @@ fn section<R: Read>(input: &mut R, buffer: &mut Vec<u8>) -> Step<Order> {
         return invalid("a section of the capture has an impossible length");
     }
     read_exact(input, buffer, length - 12)?;
+    match (order.u16(buffer, 0), order.u16(buffer, 2)) {
+        (Some(1), _) => {}
+        (Some(major), Some(minor)) => return unknown_version("pcapng", major, minor),
+        _ => return invalid("a section of the capture has no version"),
+    }
+    check_end(order, buffer, length)?;
     Ok(order)
 }
 

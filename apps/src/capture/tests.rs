@@ -133,3 +133,29 @@ fn the_other_byte_order_and_microseconds() {
     assert_eq!((frames[0].time_ns, frames[0].length), (5_000_007_000, 9));
     assert_eq!(frames[0].bytes, [0xab, 0xcd]);
 }
+
+/// As tcpdump refuses them.
+#[test]
+fn other_versions_are_refused() {
+    for (format, at, byte, version) in [
+        (Format::Pcap, 4, 3, "pcap of the unknown version 3.4"),
+        (Format::Pcap, 6, 5, "pcap of the unknown version 2.5"),
+        (Format::Pcapng, 12, 2, "pcapng of the unknown version 2.0"),
+    ] {
+        let mut bytes = sample(format);
+        bytes[at] = byte;
+        let (frames, ended) = read_all(&bytes);
+        assert!(frames.is_empty(), "{version}");
+        assert_eq!(ended, Ended::Invalid(format!("the capture is {version}")));
+    }
+}
+
+#[test]
+fn a_block_whose_lengths_differ_ends_the_capture() {
+    let mut bytes = sample(Format::Pcapng);
+    let last = bytes.len() - 4;
+    bytes[last] ^= 4;
+    let (frames, ended) = read_all(&bytes);
+    assert_eq!(frames.len(), 19);
+    assert!(matches!(ended, Ended::Invalid(why) if why.contains("lengths")));
+}

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use tidemill_event::{Conditions, Loop, Sim, Time};
 use tidemill_overlog::fleet::{self, Fleet, NodeId, World};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::{Counters, Identity, Program};
-use tidemill_relation::plan::Plan;
+use tidemill_overlog::node::{Identity, Node, Program};
+use tidemill_relation::plan::RelationId;
 
 use crate::program::{Blind, compiled};
 use crate::report::Report;
@@ -38,7 +38,8 @@ struct Count {
 }
 
 impl Count {
-    fn of(plan: &Plan, counters: &Counters) -> Count {
+    fn of(node: &Node) -> Count {
+        let (plan, counters) = (node.program().plan(), node.counters());
         let mut count = Count::default();
         for (rule, counted) in counters.rules.iter().enumerate() {
             let strands = plan.strands.iter().filter(|strand| strand.rule.index() == rule);
@@ -47,7 +48,8 @@ impl Count {
             count.created += counted.derived * arity as u64;
         }
         let (mut stored, mut dropped) = (0, 0);
-        for (relation, table) in plan.relations.iter().zip(&counters.tables) {
+        for (id, relation) in (0..).map(RelationId).zip(&plan.relations) {
+            let table = node.table_counters(id);
             stored += table.inserted * relation.arity() as u64;
             dropped += table.deleted * relation.arity() as u64;
         }
@@ -70,7 +72,6 @@ impl Count {
 pub fn run(seconds: u32, report: &mut Report) -> Result<(), String> {
     let program = Program::new(compiled("robust-ring.olg", SOURCE)?);
     let program = Arc::new(program.map_err(|error| error.to_string())?);
-    let plan = program.plan().clone();
     let fleet = Fleet::new(program, Fabric::Udp, 1, Box::new(Blind));
     let host = Sim::new(1).with_conditions(Conditions::default());
     let (mut world, mut events) = (Ring { fleet }, Loop::new(Box::new(host)));
@@ -94,7 +95,7 @@ pub fn run(seconds: u32, report: &mut Report) -> Result<(), String> {
         }
         events.run_until(&mut world, Time::from_secs_f64(second.into()));
         let node = world.fleet.node(NodeId(0)).ok_or("the watched node lives")?;
-        let now = Count::of(&plan, node.counters());
+        let now = Count::of(node);
         let Count { created, assigned, deleted, tuples } = now.since(before);
         before = now;
         let bar = "#".repeat((created / 8).min(60) as usize);

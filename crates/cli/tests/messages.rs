@@ -78,6 +78,53 @@ fn fields_are_selected_by_path() {
     assert_eq!(stderr(&output), message);
 }
 
+/// A part of the values of a map has their keys.
+#[test]
+fn keys_stay_with_selected_values() {
+    let folder = Folder::new();
+    let schema = folder.file(
+        "deep.proto",
+        "syntax = \"proto3\"; message D { int64 i = 6; map<string, D> m = 4; }",
+    );
+    let json = folder.file("in.json", "{\"m\":{\"a\":{\"i\":1},\"b\":{\"i\":2,\"m\":{}}}}");
+    for engine in ["native", "table"] {
+        let words = "convert --from json --to json --select m.value.i --engine";
+        let mut words: Vec<&str> = words.split(' ').collect();
+        words.extend([engine, "--schema", &schema, "--type", "D", &json]);
+        let output = tidemill().arg("proto").args(words).output().expect("it starts");
+        assert_eq!(stdout(&output), "{\"m\":{\"a\":{\"i\":\"1\"},\"b\":{\"i\":\"2\"}}}\n");
+    }
+}
+
+/// A message without a required field is refused in each form.
+#[test]
+fn required_fields_are_required_in_all_forms() {
+    let folder = Folder::new();
+    let text = "syntax = \"proto2\"; message R { required int32 id = 1; optional R sub = 2; }";
+    let schema = folder.file("r.proto", text);
+    let whole = b"\x08\x01\x12\x02\x08\x07";
+    for (from, input) in [
+        ("json", &b"{\"id\":1,\"sub\":{}}"[..]),
+        ("json", b"{\"sub\":{\"id\":1}}"),
+        ("text", b"id: 1 sub {}"),
+        ("binary", b"\x08\x01\x12\x00"),
+        ("binary", b""),
+        ("binary", whole),
+    ] {
+        let file = folder.path().join("in");
+        std::fs::write(&file, input).expect("written");
+        for (engine, to) in [("native", "binary"), ("native", "json"), ("table", "text")] {
+            let mut convert = tidemill();
+            convert.args(["proto", "convert", "--from", from, "--to", to, "--engine", engine]);
+            convert.args(["--schema", &schema, "--type", "R"]).arg(&file);
+            let output = convert.output().expect("it starts");
+            let is_whole = input == whole;
+            assert_eq!(status(&output), i32::from(!is_whole), "{from} {to}: {}", stderr(&output));
+            assert!(is_whole || stderr(&output).contains("required"), "{}", stderr(&output));
+        }
+    }
+}
+
 #[test]
 fn mistakes_have_their_place() {
     let folder = Folder::new();

@@ -44,8 +44,10 @@ struct Ends {
 }
 
 impl Ends {
-    fn new() -> Result<Ends, String> {
-        let names = ["i", "o"].map(|end| format!("tmn{}{end}", std::process::id() % 100_000));
+    /// With devices whose names begin with this letter.
+    fn new(letter: char) -> Result<Ends, String> {
+        let number = std::process::id() % 100_000;
+        let names = ["i", "o"].map(|end| format!("tm{letter}{number}{end}"));
         let folder = Folder::new();
         let graph = folder.file("nat.flow", GRAPH);
         let [inside, outside] = &names;
@@ -83,13 +85,13 @@ impl Ends {
             self.names[0]
         ))
     }
+}
 
-    /// A number of a counter of an app, when it has ended.
-    fn count(notes: &str, app: &str, name: &str) -> u64 {
-        let begin = format!("app {app}: {name} ");
-        let number = notes.lines().find_map(|line| line.strip_prefix(&begin));
-        number.and_then(|it| it.parse().ok()).unwrap_or_else(|| panic!("no {begin}: {notes}"))
-    }
+/// A counter of an app when it has ended; those of drops that there were none of are absent.
+fn count(notes: &str, app: &str, name: &str) -> u64 {
+    let begin = format!("app {app}: {name} ");
+    let number = notes.lines().find_map(|line| line.strip_prefix(&begin));
+    number.map_or(0, |it| it.parse().unwrap_or_else(|_| panic!("no number: {notes}")))
 }
 
 struct Server(Child);
@@ -111,7 +113,7 @@ fn curl_fetches_a_page_through_it() {
     if !has("curl") || !has("python3") {
         return skipped("a page through the translator", "there is no curl, or no python3");
     }
-    let ends = match Ends::new() {
+    let ends = match Ends::new('p') {
         Ok(ends) => ends,
         Err(why) => return skipped("network namespaces", &why),
     };
@@ -133,7 +135,7 @@ fn curl_fetches_a_page_through_it() {
         assert!(fetched == object(at), "object {at}");
     }
     let notes = ends.running.end();
-    let count = |app: &str, name: &str| Ends::count(&notes, app, name);
+    let count = |app: &str, name: &str| count(&notes, app, name);
     assert!(count("up", "lost") > 0 && count("down", "lost") > 0, "{notes}");
     assert_eq!(count("up", "lost"), count("up", "drop_unlucky"), "{notes}");
     // Each connection had a port.
@@ -147,7 +149,7 @@ fn iperf_measures_through_it() {
     if !has("iperf3") {
         return skipped("streams through the translator", "there is no iperf3");
     }
-    let ends = match Ends::new() {
+    let ends = match Ends::new('q') {
         Ok(ends) => ends,
         Err(why) => return skipped("network namespaces", &why),
     };
@@ -163,8 +165,8 @@ fn iperf_measures_through_it() {
         (number(&report, "\"sum\":", "packets"), number(&report, "\"sum\":", "lost_packets"));
     assert!(sent > 300.0 && lost > 0.0 && lost < sent / 20.0, "{report}");
     let notes = ends.running.end();
-    assert!(Ends::count(&notes, "up", "lost") as f64 >= lost, "{notes}");
-    assert_eq!(Ends::count(&notes, "nat", "drop_no_port"), 0, "{notes}");
+    assert!(count(&notes, "up", "lost") as f64 >= lost, "{notes}");
+    assert_eq!(count(&notes, "nat", "drop_no_port"), 0, "{notes}");
 }
 
 /// A number of a report of iperf3: of a key, in the last object of a name.

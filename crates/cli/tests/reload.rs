@@ -460,13 +460,14 @@ fn an_open_node_installs_nothing_by_rules() {
     assert!(notes.contains("rules more.olg are not installed: anyone could install"), "{notes}");
 }
 
-/// An installation uses the current files: the graph, too.
+/// An installation leaves the rest of the program as it runs, whatever has become of its files:
+/// changed, broken or gone.
 #[test]
-fn an_installation_takes_the_graph_as_it_is_now() {
-    ["1", "3"].into_iter().for_each(graph_of_an_installation);
+fn an_installation_leaves_the_files_alone() {
+    ["1", "3"].into_iter().for_each(files_of_an_installation);
 }
 
-fn graph_of_an_installation(workers: &str) {
+fn files_of_an_installation(workers: &str) {
     let folder = Folder::new();
     let graph = |app: &str| {
         format!(
@@ -478,21 +479,37 @@ fn graph_of_an_installation(workers: &str) {
         )
     };
     let flow = folder.file("a.flow", &graph("gate"));
-    let rules = folder.file("a.olg", "r1 send(@N, \"out\", Id) :- packet(@N, _, Id, Length).");
-    let more = folder.file("more.olg", "m1 more(@N, 1) :- periodic(@N, E, 100).");
+    let text = "materialize(kept, infinity, infinity, keys(1, 2)). kept(@NODE, 7).
+        r1 send(@N, \"out\", Id) :- packet(@N, _, Id, Length).\n";
+    let rules = folder.file("a.olg", text);
+    let more = "materialize(more, infinity, infinity, keys(1, 2)).\nm1 more(@N, X) :- kept(@N, X).";
+    let more = folder.file("more.olg", more);
     let address = &free_addresses(1)[0];
     let arguments = [&rules, &flow, "--listen", address, "--workers", workers];
     let run = Running::start(&folder, "out", &arguments);
     wait_until("packets come", || run.counter("border/gate/verdicts") > 10);
+    let tool = |words: &[&str]| {
+        let mut tool = tidemill();
+        tool.args(words).env("XDG_RUNTIME_DIR", folder.path()).output().expect("starts")
+    };
+    let done = |words: &[&str]| {
+        let output = tool(words);
+        assert_eq!(status(&output), 0, "{words:?}: {}", stderr(&output));
+        stdout(&output)
+    };
     folder.file("a.flow", &graph("door"));
-    let install = tidemill()
-        .args(["install", address, &more])
-        .env("XDG_RUNTIME_DIR", folder.path())
-        .output()
-        .expect("starts");
-    assert_eq!(status(&install), 0, "{}", stderr(&install));
-    // Twenty flows in turn: those of all workers.
-    wait_until("packets come to the new app", || run.counter("border/door/verdicts") > 40);
+    folder.file("a.olg", &text.replace("7)", "8)"));
+    done(&["install", address, &more]);
+    assert_eq!(done(&["query", address, "more"]), format!("more({address:?}, 7)\n"));
+    folder.file("a.olg", "r1 send(");
+    done(&["uninstall", address, "more.olg"]);
+    assert_eq!(status(&tool(&["query", address, "more"])), 1);
+    fs::remove_file(&rules).expect("it is there");
+    fs::remove_file(&flow).expect("it is there");
+    done(&["install", address, &more]);
+    assert_eq!(done(&["query", address, "more"]), format!("more({address:?}, 7)\n"));
+    let verdicts = run.counter("border/gate/verdicts");
+    wait_until("the graph runs", || run.counter("border/gate/verdicts") > verdicts + 40);
 }
 
 /// The graphs of all workers are replaced, which is reported once.

@@ -23,9 +23,11 @@ mod statement;
 
 use crate::ast::{Functor, MacroUse, Program, Statement, note_macros};
 use crate::lex::{Sym, Token, TokenKind};
-use crate::pre::{Files, MemoryFiles, Options, Preprocessed, preprocess_file, preprocess_text};
+use crate::pre::{
+    Files, MemoryFiles, NoFiles, Options, Preprocessed, preprocess_file, preprocess_text,
+};
 use std::path::PathBuf;
-use tidemill_diag::{Diagnostic, Sources, Span, add_limited};
+use tidemill_diag::{Diagnostic, FileId, Sources, Span, add_limited};
 use tidemill_stdx::sort;
 
 /// The maximal nesting of expressions, lists and namespaces in the text.
@@ -47,29 +49,7 @@ pub fn parse_files(
     files: &dyn Files,
     sources: &mut Sources,
 ) -> (Program, Vec<Diagnostic>) {
-    parse_all(paths, &[], options, files, sources)
-}
-
-/// The same with texts after the files, each with its name; what they include is refused.
-pub fn parse_all(
-    paths: &[PathBuf],
-    texts: &[(String, String)],
-    options: &Options,
-    files: &dyn Files,
-    sources: &mut Sources,
-) -> (Program, Vec<Diagnostic>) {
-    let mut join = Join::default();
-    for path in paths {
-        let (file, pre) = preprocess_file(path, options, files, sources);
-        join.program.files.push(file);
-        join.add(pre);
-    }
-    for (name, text) in texts {
-        let (file, pre) = preprocess_text(name, text, options, &MemoryFiles::default(), sources);
-        join.program.files.push(file);
-        join.add(pre);
-    }
-    join.finish()
+    Join::of_files(paths, options, files, sources).finish()
 }
 
 /// Parses one program from `text`, named `name` in diagnostics.
@@ -81,9 +61,7 @@ pub fn parse_text(
     sources: &mut Sources,
 ) -> (Program, Vec<Diagnostic>) {
     let mut join = Join::default();
-    let (file, pre) = preprocess_text(name, text, options, files, sources);
-    join.program.files.push(file);
-    join.add(pre);
+    join.add(preprocess_text(name, text, options, files, sources));
     join.finish()
 }
 
@@ -104,22 +82,43 @@ pub fn parse_tuple(
     (tuple, diagnostics)
 }
 
-/// Several files that are joined into one program.
-#[derive(Default)]
-struct Join {
+/// Several files and texts that are joined into one program.
+#[derive(Clone, Debug, Default)]
+pub struct Join {
     program: Program,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl Join {
-    fn add(&mut self, mut pre: Preprocessed) {
+    /// Parses files; see [`parse_files`].
+    pub fn of_files(
+        paths: &[PathBuf],
+        options: &Options,
+        files: &dyn Files,
+        sources: &mut Sources,
+    ) -> Join {
+        let mut join = Join::default();
+        for path in paths {
+            join.add(preprocess_file(path, options, files, sources));
+        }
+        join
+    }
+
+    /// Adds a text, named `name` in diagnostics; what it includes is refused.
+    pub fn add_text(&mut self, name: &str, text: &str, options: &Options, sources: &mut Sources) {
+        self.add(preprocess_text(name, text, options, &NoFiles, sources));
+    }
+
+    fn add(&mut self, (file, mut pre): (FileId, Preprocessed)) {
+        self.program.files.push(file);
         self.program.macro_uses.append(&mut pre.macro_uses);
         let mut parser = Parser::new(pre);
         self.program.statements.append(&mut parser.program());
         self.diagnostics.append(&mut parser.finish());
     }
 
-    fn finish(mut self) -> (Program, Vec<Diagnostic>) {
+    /// The program, and the errors and warnings in it.
+    pub fn finish(mut self) -> (Program, Vec<Diagnostic>) {
         resolve::resolve(&mut self.program.statements);
         older::settle(&mut self.program.statements);
         self.program.note_macros(&mut self.diagnostics);

@@ -27,7 +27,7 @@ mod directive;
 mod expand;
 mod files;
 
-pub use files::{Disk, Files, MemoryFiles};
+pub use files::{Disk, Files, MemoryFiles, NoFiles};
 
 use crate::ast::MacroUse;
 use crate::lex::{Sym, Token, TokenKind, lex};

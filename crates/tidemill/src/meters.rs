@@ -176,7 +176,7 @@ fn read_tables(fleet: &Fleet, show: &mut Show<'_>) {
         let (mut rows, mut inserted, mut deleted) = (0, 0, 0);
         for node in nodes(fleet) {
             rows += node.database().get(id).map_or(0, |table| table.len() as u64);
-            let counters = node.counters().tables[id.index()];
+            let counters = node.table_counters(id);
             inserted += counters.inserted;
             deleted += counters.deleted;
         }

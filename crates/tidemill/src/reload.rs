@@ -2,11 +2,13 @@
 
 use std::fmt;
 
-use crate::program::Program;
+use crate::program::{Parsed, Program};
 
 /// How a running program is reloaded.
 pub struct Reload {
-    /// Loads the program.
+    /// The files of the program, as they were read.
+    pub parsed: Parsed,
+    /// Reads them again.
     pub read: ReadAgain,
     /// Reports errors and warnings of a reload that was not requested.
     pub report: ReportOn,
@@ -16,8 +18,8 @@ pub struct Reload {
     pub watches: bool,
 }
 
-/// Loads a program, with the installed rules by name.
-pub type ReadAgain = Box<dyn FnMut(&[(String, String)]) -> Program>;
+/// Reads the files of a program.
+pub type ReadAgain = Box<dyn FnMut() -> Parsed>;
 
 /// Reports the diagnostics of a program.
 pub type ReportOn = Box<dyn FnMut(&Program)>;

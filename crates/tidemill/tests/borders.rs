@@ -414,6 +414,31 @@ fn verdicts_are_relations_of_the_rules() {
     assert_eq!(help, "write a rule with `elsewhere(@N, Port, Bytes)` as its head");
     let (message, ..) = error(counts, "", "-> end :: Sink");
     assert_eq!(message, "`r` sends the packets of `send`, which the rules do not have");
+    // What they hold is what the app takes.
+    for (settings, head, wrong) in [
+        ("", "send(@N, \"end\", 5)", "3 of `send` is int64, and `r` takes the bytes of a packet"),
+        ("", "send(@N, 7, Bytes)", "2 of `send` is int64, and `r` takes the name of a port"),
+        (
+            "{ fields: \"len\" }",
+            "send(@N, \"end\", \"x\")",
+            "3 of `send` is string, and `r` takes the number of a packet",
+        ),
+        (
+            "{ fields: \"len\" }",
+            "hold(@N, Port, Bytes, \"x\")",
+            "4 of `hold` is string, and `r` takes a number of seconds",
+        ),
+    ] {
+        let len = if settings.is_empty() { "" } else { ", Len" };
+        let mut rules = format!("r1 {head} :- packet(@N, Port, Bytes{len}).");
+        if head.starts_with("hold") {
+            rules += &format!(" r2 send(@N, \"end\", Bytes) :- packet(@N, Port, Bytes{len}).");
+        }
+        let (message, places, _) = error(&rules, settings, "-> end :: Sink");
+        assert!(message.starts_with(&format!("column {wrong} there: ")), "{message}");
+        let name = head.split('(').next().unwrap_or_default();
+        assert_eq!(places, ["a.flow: r".to_owned(), format!("a.olg: {name}")]);
+    }
     // Sinks.
     for settings in ["", "{ verdict: \"\" }"] {
         assert_eq!(found(&load(counts, &graph(settings, ""))), "");

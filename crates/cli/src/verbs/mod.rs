@@ -26,7 +26,7 @@ mod why;
 use std::path::PathBuf;
 
 use clap::CommandFactory;
-use tidemill::program::{Kinds, LoadOptions, Program};
+use tidemill::program::{Kinds, LoadOptions, Parsed, Program};
 use tidemill::test::Mutant;
 use tidemill_stdx::sorted::SortedSet;
 
@@ -56,8 +56,6 @@ struct Relations {
     exports: Vec<String>,
     /// Relations into which the command line or a script inserts tuples, if no other source will.
     injected: Option<SortedSet<String>>,
-    /// Installed rules, by name.
-    installed: Vec<(String, String)>,
     /// A mutation of the rules.
     mutant: Option<Mutant>,
 }
@@ -83,15 +81,19 @@ fn report_on(program: &Program, report: Reporter) {
 
 /// Loads a program.
 fn read(sources: &Sources, relations: Relations) -> Program {
+    parsed(sources, relations).program(&[])
+}
+
+/// Reads the files of a program.
+fn parsed(sources: &Sources, relations: Relations) -> Parsed {
     let files: Vec<PathBuf> = sources.files.iter().map(PathBuf::from).collect();
     let options = LoadOptions {
         exports: relations.exports,
         injected: relations.injected,
-        installed: relations.installed,
         mutant: relations.mutant,
         ..sources.loading()
     };
-    Program::load(&files, &options)
+    Parsed::read(&files, &options)
 }
 
 /// `check`.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tidemill::console::Form;
 use tidemill::keys::KeyFiles;
-use tidemill::program::{FileKind, Kinds, Program};
+use tidemill::program::{FileKind, Kinds, Parsed, Program};
 use tidemill::reload::{OnChange, Reload};
 use tidemill::run::{
     Clock, ComponentOptions, Exposed, Exposure, Input, Listen, NodeOptions, PacketOptions,
@@ -44,7 +44,9 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     // With `--nodes`, nodes have their own addresses, and tools may insert any tuple later.
     let injected = args.nodes.is_none().then(|| script_file::injected(&args.tuples, None));
     let relations = Relations { exports: args.export.clone(), injected, ..Relations::default() };
-    let program = super::load(&args.sources, relations, report);
+    let parsed = super::parsed(&args.sources, relations);
+    let program = parsed.program(&[]);
+    super::report_on(&program, report);
     if program.has_errors() {
         return Err(Status::Failed);
     }
@@ -59,7 +61,7 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     interrupt.insist(work, report).map_err(no_signals)?;
     let (json, stats, profile) = (args.engine.json, args.engine.stats, args.engine.profile.clone());
     let is_watched = args.no_checkpoints;
-    let options = options(args, extra, &interrupt, report)?;
+    let options = options(args, parsed, extra, &interrupt, report)?;
     check_reach(&options.nodes, has_rules, report)?;
     let prepared = Prepared::new(program, options);
     if !has_rules {
@@ -107,6 +109,7 @@ fn refuse(args: &RunArgs, kinds: Kinds, report: Reporter) -> Result<(), Status> 
 /// The options for all parts of the program.
 fn options(
     args: RunArgs,
+    parsed: Parsed,
     extra: Vec<Extra>,
     interrupt: &Interrupt,
     report: Reporter,
@@ -116,7 +119,7 @@ fn options(
     let seal = common::seal(&args.keys, report)?;
     let token = common::token(args.token_file.as_ref(), report)?;
     let hang_up = Some(common::hang_ups().map_err(no_signals)?);
-    let reload = Some(reload(&args, report));
+    let reload = Some(reload(&args, parsed, report));
     let components = component_options(&args);
     let default = NodeOptions::default();
     let nodes = NodeOptions {
@@ -181,17 +184,18 @@ fn component_options(args: &RunArgs) -> ComponentOptions {
 }
 
 /// How the program is reloaded.
-fn reload(args: &RunArgs, report: Reporter) -> Reload {
+fn reload(args: &RunArgs, parsed: Parsed, report: Reporter) -> Reload {
     let (sources, exports) = (args.sources.clone(), args.export.clone());
-    let read = move |installed: &[(String, String)]| {
-        let installed = installed.to_vec();
-        let relations = Relations { exports: exports.clone(), installed, ..Relations::default() };
-        super::read(&sources, relations)
+    let read = move || {
+        let relations = Relations { exports: exports.clone(), ..Relations::default() };
+        super::parsed(&sources, relations)
     };
+    // What the command line inserts is known at the start only.
+    let parsed = parsed.with_injected(None);
     let report_on = move |program: &Program| super::report_on(program, report);
     let on_change = if args.restart { OnChange::Restart } else { OnChange::GoOn };
     let (read, report) = (Box::new(read), Box::new(report_on));
-    Reload { read, report, on_change, watches: args.watch }
+    Reload { parsed, read, report, on_change, watches: args.watch }
 }
 
 fn check_reach(nodes: &NodeOptions, has_rules: bool, report: Reporter) -> Result<(), Status> {

@@ -130,14 +130,16 @@ impl Shape<'_, '_> {
 
     /// Whether a column of a `delete` head does not select the row.
     fn is_free_to_delete(&self, rule: &Rule, column: usize) -> bool {
-        let symbol = self.symbols.get(&rule.head.name.resolved);
-        let declared = symbol.and_then(|symbol| symbol.declared);
-        declared.is_some_and(|declared| {
-            let keys = &declared.keys.columns;
-            column != self.symbols.location_of(&rule.head)
-                && !keys.is_empty()
-                && !keys.contains(&(column as u32 + 1))
-        })
+        let Some(symbol) = self.symbols.get(&rule.head.name.resolved) else { return false };
+        let is_key = match (symbol.declared, symbol.system) {
+            (Some(declared), _) => {
+                let keys = &declared.keys.columns;
+                keys.is_empty() || keys.contains(&(column as u32 + 1))
+            }
+            (None, Some(table)) => table.key.contains(&(column as u32)),
+            (None, None) => true,
+        };
+        !is_key && column != self.symbols.location_of(&rule.head)
     }
 
     fn head_location(&mut self, expr: &Expr) {

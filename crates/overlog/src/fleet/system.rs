@@ -9,15 +9,15 @@
 use std::time::Duration;
 
 use tidemill_event::Loop;
-use tidemill_relation::plan::RelationId;
+use tidemill_relation::plan::{RelationId, RuleId};
 use tidemill_relation::{OwnedValue, Value};
-use tidemill_stdx::sorted::SortedMap;
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::state::{Alive, INBOX_MAX, NodeId};
 use super::times::time_of;
 use super::world::World;
 use crate::check::system::{APP, SOURCE};
-use crate::node::Node;
+use crate::node::{Node, TableCounters};
 
 /// Compares the tables of a node with the last ones; returns the number of events.
 pub(super) fn compare<W: World>(
@@ -114,18 +114,30 @@ fn turn_rows<W: 'static>(events: &mut Loop<W>) -> Vec<Vec<OwnedValue>> {
     of_kind.collect()
 }
 
-/// Rules; their time is null if it was never measured, or no result may depend on it.
+/// Rules; their time, and all of those that are views, is null if it was never measured, or no
+/// result may depend on it.
 fn rule_rows(node: &Node, has_time: bool) -> Vec<Vec<OwnedValue>> {
     let costs = node.rule_costs().filter(|_| has_time);
-    let mut rules: SortedMap<&str, (u64, u64)> = SortedMap::new();
-    for (rule, counters) in node.program().plan().rules.iter().zip(&node.counters().rules) {
+    let plan = node.program().plan();
+    let strands: SortedSet<RuleId> = plan.strands.iter().map(|strand| strand.rule).collect();
+    let mut rules: SortedMap<&str, Option<(u64, u64)>> = SortedMap::new();
+    for (id, (rule, counters)) in
+        (0..).map(RuleId).zip(plan.rules.iter().zip(&node.counters().rules))
+    {
         // Parts of one rule have its name.
         let sum = rules.entry(&rule.name).or_default();
-        *sum = (sum.0 + counters.fired, sum.1 + counters.derived);
+        if strands.contains(&id) {
+            let (fired, derived) = sum.unwrap_or_default();
+            *sum = Some((fired + counters.fired, derived + counters.derived));
+        }
     }
-    let of_rule = rules.into_iter().map(|(name, (fired, derived))| {
-        let ns = costs.as_ref().map(|costs| costs.get(name).map_or(0, |cost| cost.ns));
-        row([Value::Str(name), count(fired), count(derived), ns.map_or(Value::Null, count)])
+    let of_rule = rules.into_iter().map(|(name, counted)| {
+        let cost = costs.as_ref().map(|costs| costs.get(name).copied().unwrap_or_default());
+        let counted = counted.or_else(|| cost.map(|cost| (cost.fired, cost.derived)));
+        let [fired, derived, ns] =
+            [counted.map(|it| it.0), counted.map(|it| it.1), cost.map(|cost| cost.ns)]
+                .map(|known| known.map_or(Value::Null, count));
+        row([Value::Str(name), fired, derived, ns])
     });
     of_rule.collect()
 }
@@ -138,14 +150,14 @@ fn table_rows(node: &Node) -> Vec<Vec<OwnedValue>> {
     let of_table = visible.map(|(id, relation)| {
         let table = node.database().get(id);
         let (rows, bytes) = table.map_or((0, 0), |table| (table.len(), table.bytes()));
-        let counters = node.counters().tables[id.index()];
+        let TableCounters { inserted, deleted, expired } = node.table_counters(id);
         row([
             Value::Str(&relation.name),
             count(rows as u64),
             count(bytes as u64),
-            count(counters.inserted),
-            count(counters.deleted),
-            count(counters.expired),
+            count(inserted),
+            count(deleted),
+            count(expired),
         ])
     });
     of_table.collect()

@@ -47,12 +47,10 @@ impl Node {
                 break;
             }
             let Derived { relation, origin, action } = derived;
-            let table = &mut self.counters.tables[relation.index()];
-            let (stage, count) = match action {
-                Action::Delete => (Stage::Deleting, &mut table.deleted),
-                Action::Insert | Action::Emit => (Stage::Adding, &mut table.inserted),
+            let stage = match action {
+                Action::Delete => Stage::Deleting,
+                Action::Insert | Action::Emit => Stage::Adding,
             };
-            *count += 1;
             self.sight(relation, stage, origin.rule(), columns, observer);
             let columns: Columns<'_> = columns.iter().collect();
             let (views, database) = (&mut self.views, &mut self.database);
@@ -90,7 +88,7 @@ impl Node {
                 self.counters.expired += 1;
             }
             let expired = self.counters.expired - before;
-            self.counters.tables[relation.index()].expired += expired;
+            self.counters.expired_rows[relation.index()] += expired;
             if expired > 0 {
                 let (node, table) =
                     (&self.identity.address, &program.plan().relation(relation).name);

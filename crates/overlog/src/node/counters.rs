@@ -39,20 +39,20 @@ pub struct Counters {
     pub periodics_skipped: u64,
     /// Rows expired.
     pub expired: u64,
-    /// Per relation: rows inserted, deleted.
-    pub tables: Vec<TableCounters>,
+    /// Per relation: rows that expired.
+    pub expired_rows: Vec<u64>,
     /// Per rule: tuples derived by strands, derivations failed.
     pub rules: Vec<RuleCounters>,
     /// Per stage, in the order of the program.
     pub stages: Vec<StageCounters>,
 }
 
-/// Counters of one table.
+/// The rows of a table that have come and gone; those that are there are the difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TableCounters {
-    /// Rows inserted by turns (not by views).
+    /// Rows that came.
     pub inserted: u64,
-    /// Rows deleted by turns (not by views).
+    /// Rows that were deleted, replaced, evicted, or no longer derived.
     pub deleted: u64,
     /// Rows that expired.
     pub expired: u64,
@@ -91,7 +91,7 @@ impl Counters {
         let mut counters = Counters::new(&new.compiled);
         for (number, relation) in new.plan().relations.iter().enumerate() {
             if let Some(id) = old.find(&relation.name) {
-                counters.tables[number] = self.tables[id.index()];
+                counters.expired_rows[number] = self.expired_rows[id.index()];
             }
         }
         // Of rules of one name the first is continued.
@@ -102,13 +102,13 @@ impl Counters {
                 counters.rules[number] = self.rules[at];
             }
         }
-        let Counters { tables, rules, stages, .. } = counters;
-        Counters { tables, rules, stages, ..self.clone() }
+        let Counters { expired_rows, rules, stages, .. } = counters;
+        Counters { expired_rows, rules, stages, ..self.clone() }
     }
 
     pub(super) fn new(compiled: &Compiled) -> Counters {
         Counters {
-            tables: vec![TableCounters::default(); compiled.plan.relations.len()],
+            expired_rows: vec![0; compiled.plan.relations.len()],
             rules: vec![RuleCounters::default(); compiled.plan.rules.len()],
             stages: vec![StageCounters::default(); compiled.stages.len()],
             ..Counters::default()

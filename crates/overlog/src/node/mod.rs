@@ -57,7 +57,7 @@ use tidemill_relation::cost::{Clock, Cost};
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
 use tidemill_relation::plan::{Action, On, Plan, RelationId, RuleId};
-use tidemill_relation::table::{Access, Visible};
+use tidemill_relation::table::{Access, Table, Visible};
 use tidemill_relation::view::Views;
 use tidemill_relation::{SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
@@ -219,6 +219,15 @@ impl Node {
     /// The costs of each rule so far, by its name; `None` if they were never measured.
     pub fn rule_costs(&self) -> Option<OrderedMap<&str, Cost>> {
         self.profiler.has_measured().then(|| rule_costs(self.program.plan(), [self].into_iter()))
+    }
+
+    /// The rows that have come to a table and gone from it.
+    pub fn table_counters(&self, relation: RelationId) -> TableCounters {
+        let table = self.database.get(relation).map(Table::traffic).unwrap_or_default();
+        let expired = self.counters.expired_rows[relation.index()];
+        // A commit that was rolled back may have let rows expire.
+        let deleted = table.gone.saturating_sub(expired);
+        TableCounters { inserted: table.inserted, deleted, expired }
     }
 
     /// Whether costs are measured now.

@@ -112,6 +112,7 @@ impl Node {
         self.carry(&mut new);
         self.take_out(&gone, &mut new);
         self.refine_new(&mut new, now_ns, observer)?;
+        self.continue_counts(&mut new);
         new.changes = self.differences(program, &new.database);
         Ok(new)
     }
@@ -255,6 +256,16 @@ impl Node {
                     let values: Vec<Value<'_>> = table.values(row).skip(first).collect();
                     new.views.insert(plan, &mut new.database, id, &values, at_ns);
                 }
+            }
+        }
+    }
+
+    /// Continues the counts of rows of tables that are declared alike.
+    fn continue_counts(&self, new: &mut Replacement) {
+        for (id, relation) in (0..).map(RelationId).zip(&new.program.plan().relations) {
+            let before = same_table(&self.program, &new.program, id);
+            if let Some(before) = before.filter(|_| relation.table().is_some()) {
+                new.database.table_mut(id).continues(self.database.table(before));
             }
         }
     }

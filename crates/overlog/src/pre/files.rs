@@ -21,7 +21,17 @@ impl Files for Disk {
     }
 }
 
-/// Files in memory, by path; empty where a program must not include anything.
+/// No files: for texts that must not include any.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &Path) -> Result<String> {
+        Err(Error::new(ErrorKind::Unsupported, "rules that are installed cannot include files"))
+    }
+}
+
+/// Files in memory, by path.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFiles {
     files: SortedMap<PathBuf, String>,

@@ -12,6 +12,7 @@ use crate::layout::{
 };
 use crate::machine::Context;
 use crate::machine::Worker;
+use crate::monitor;
 
 pub(crate) fn connect(
     cx: &mut Context,
@@ -76,7 +77,17 @@ fn try_connect(
         }
     }
     wake_parked(worker, from);
+    poke_counters(worker, from);
     Ok(())
+}
+
+/// Has conditions evaluated that may count the connections of a component: its own, and those of its
+/// owner.
+fn poke_counters(worker: &mut Worker, component: ComponentRef) {
+    monitor::poke(worker, component);
+    if let Some(owner) = component.owner().some() {
+        monitor::poke(worker, owner);
+    }
 }
 
 /// From a required interface of a sub-component or an own offered one, to an offered interface
@@ -148,6 +159,7 @@ pub(crate) fn disconnect(
                 callers::note_disconnected(worker, component, slot);
             }
             clear(worker, slot);
+            poke_counters(worker, component);
         }
     };
     if crew::is_elsewhere(cx.worker, component) {

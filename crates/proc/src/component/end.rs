@@ -295,6 +295,10 @@ pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
     crate::clock::close(worker, component);
     wake_parked(worker, component);
     let (owner, deleter) = (component.owner(), component.deleter());
+    if !owner.is_null() {
+        // It may count connections to this one.
+        monitor::poke(worker, owner);
+    }
     orphan(component);
     if !owner.is_null() && (owner.is_terminating() || Life::of(owner) == Life::Emptying) {
         may_end(worker, owner);

@@ -54,5 +54,5 @@ pub(crate) use part::{Part, Rows as PartRows};
 pub(crate) use place::ColumnOffset;
 pub use row::RowId;
 pub use spec::{Key, TableSpec};
-pub use state::Table;
 pub(crate) use state::{Form, Shape};
+pub use state::{Table, Traffic};

@@ -179,6 +179,8 @@ impl Model {
         assert_eq!(self.rows.len(), count);
         self.rows.iter_mut().for_each(|row| row.old = true);
         assert_eq!(self.table.fresh_from(), self.table.next_row());
+        let Traffic { inserted, gone } = self.table.traffic();
+        assert_eq!(inserted - gone, self.table.len() as u64);
     }
 
     fn check(&mut self, rng: &mut Rng) {

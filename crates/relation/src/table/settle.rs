@@ -4,7 +4,7 @@ use super::column;
 use super::index::Index;
 use super::ordered::OrderedIndex;
 use super::row::RowId;
-use super::state::{Column, Table};
+use super::state::{Column, Table, Traffic};
 
 impl Table {
     /// Ends a commit: dying rows are dead; row ids given out so far are void.
@@ -12,12 +12,14 @@ impl Table {
         self.link();
         self.pairs = None;
         let dying = std::mem::take(&mut self.dying_rows);
+        let mut gone = 0;
         for &row in &dying {
             // Revived rows are in the list too.
             if !self.dying.get(row.0) {
                 continue;
             }
             self.dying.clear_bit(row.0);
+            gone += u32::from(row.0 < self.fresh_from);
             // A bag's rows stay in their chains until the table compacts itself.
             if !self.is_bag() {
                 self.primary.remove(self.hash_of(&self.key, row), row.0);
@@ -28,6 +30,9 @@ impl Table {
         }
         self.dying_rows = dying;
         self.dying_rows.clear();
+        self.traffic.inserted += u64::from(self.live_rows + gone - self.settled_rows);
+        self.traffic.gone += u64::from(gone);
+        self.settled_rows = self.live_rows;
         let dead = self.rows - self.live_rows;
         if dead > self.live_rows + 32 || self.heap.dead > self.heap.bytes.len() / 2 + 4096 {
             self.compact();
@@ -38,6 +43,21 @@ impl Table {
         if self.words.capacity() > words + words / 16 + 4096 {
             self.words.shrink_to(words + words / 32);
         }
+    }
+
+    /// The rows that have come and gone so far.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// Continues the counts of a table that this one replaces, as if its rows had come and gone
+    /// there.
+    pub fn continues(&mut self, other: &Table) {
+        let (rows, before) = (u64::from(self.settled_rows), u64::from(other.settled_rows));
+        self.traffic = Traffic {
+            inserted: other.traffic.inserted + rows.saturating_sub(before),
+            gone: other.traffic.gone + before.saturating_sub(rows),
+        };
     }
 
     /// Moves the live rows together, in order, and forgets the dead ones.

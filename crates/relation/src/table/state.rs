@@ -56,6 +56,16 @@ impl Column {
     }
 }
 
+/// The rows that commits have brought to a table and taken from it; what comes and goes within one
+/// commit, or is refreshed, counts as neither.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// Rows that came.
+    pub inserted: u64,
+    /// Rows that went: deleted, replaced, evicted, expired, or no longer derived.
+    pub gone: u64,
+}
+
 /// A table; see the [module](super).
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -76,6 +86,9 @@ pub struct Table {
     pub(super) ranks: Ranks,
     pub(super) asserted: Bits,
     pub(super) fresh_from: u32,
+    /// Live rows when it was last settled, and the rows that commits have brought and taken.
+    pub(super) settled_rows: u32,
+    pub(super) traffic: Traffic,
     /// Live and dying rows by the hash of their key; none of a bag.
     pub(super) primary: RowSet,
     /// Those before this one; see [`link`](super::link).
@@ -116,6 +129,8 @@ impl Table {
             ranks: Ranks::default(),
             asserted: Bits::default(),
             fresh_from: 0,
+            settled_rows: 0,
+            traffic: Traffic::default(),
             primary: RowSet::default(),
             linked: 0,
             equals: Index::new(key.clone()),

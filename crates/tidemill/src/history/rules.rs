@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tidemill_diag::{Diagnostic, Sources, has_errors};
 use tidemill_history::{Object, Operation, Value as Plain};
 use tidemill_overlog::node::{Event, Identity, Node, Observer, Program as Rules, Sighting};
-use tidemill_overlog::parse::parse_all;
+use tidemill_overlog::parse::parse_files;
 use tidemill_overlog::pre::Disk;
 use tidemill_overlog::sequential::{ADDRESS, Sequential, compile_sequential};
 use tidemill_relation::plan::RelationId;
@@ -46,7 +46,7 @@ impl RuleModel {
         sources: &mut Sources,
     ) -> (Option<RuleModel>, Vec<Diagnostic>) {
         let options = options.rules();
-        let (tree, mut found) = parse_all(&[path.to_owned()], &[], &options, &Disk, sources);
+        let (tree, mut found) = parse_files(&[path.to_owned()], &options, &Disk, sources);
         if has_errors(&found) {
             return (None, found);
         }

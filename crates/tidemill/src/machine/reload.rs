@@ -52,13 +52,16 @@ pub(crate) fn look(machine: &mut Machine, events: &mut Loop<Machine>) {
 /// Reloads the program from its files, as far as it can be replaced.
 pub(crate) fn reload(machine: &mut Machine, events: &mut Loop<Machine>) {
     let Some(mut source) = machine.source.take() else { return };
-    let program = (source.read)(&source.installed);
+    let parsed = (source.read)();
+    let program = parsed.program(&source.installed);
     (source.report)(&program);
     if program.has_errors() {
         machine.note("the old program goes on")
     } else {
         let next = Next::new(&source, program.revision());
-        take(machine, events, &mut source, next);
+        if take(machine, events, &mut source, next) {
+            source.parsed = parsed;
+        }
     }
     machine.source = Some(source);
 }
@@ -134,7 +137,7 @@ fn try_install(
         (None, Some(at)) => _ = installed.remove(at),
         (None, None) => return Err(wrong(no_such(&installed, name))),
     }
-    let program = (source.read)(&installed);
+    let program = source.parsed.program(&installed);
     if program.has_errors() {
         let found = program.diagnostics.iter().map(|found| program.sources.render(found));
         return Err(wrong(found.collect::<String>().trim_end().to_owned()));
@@ -158,12 +161,20 @@ fn no_such(installed: &[(String, String)], name: &str) -> String {
     }
 }
 
-fn take(machine: &mut Machine, events: &mut Loop<Machine>, source: &mut Source, next: Next) {
+/// Takes a new version of the files; false if the old one goes on.
+fn take(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    source: &mut Source,
+    next: Next,
+) -> bool {
     if let Some(files) = &mut source.files {
         *files = Watched::new(next.revision.files.clone());
     }
     let changed = next.changed;
-    match (refused(machine, events, source, &next), source.on_change) {
+    let refused = refused(machine, events, source, &next);
+    let is_taken = refused.is_none();
+    match (refused, source.on_change) {
         // A graph is replaced all the same, as it may read files that have changed.
         (None, _) if changed == Kinds::default() && next.revision.graph.is_none() => {
             machine.note("nothing has changed");
@@ -182,6 +193,7 @@ fn take(machine: &mut Machine, events: &mut Loop<Machine>, source: &mut Source, 
             if machine.has.nodes { nodes::drain(machine, events) } else { events.stop() }
         }
     }
+    is_taken
 }
 
 /// The part of a program that was not replaced, and why.

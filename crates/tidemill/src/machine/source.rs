@@ -4,13 +4,15 @@ use tidemill_packet::graph::Graph;
 
 use super::versions::Versions;
 use crate::borders::Checked;
-use crate::program::{Outline, Program};
+use crate::program::{Outline, Parsed, Program};
 use crate::reload::{OnChange, ReadAgain, Reload, ReportOn};
 use crate::run::Engine;
 use crate::watched::Watched;
 
 /// The source of a run's program.
 pub(crate) struct Source {
+    /// The files of the running program, as they were read.
+    pub(crate) parsed: Parsed,
     pub(crate) read: ReadAgain,
     pub(crate) report: ReportOn,
     /// Installed rules, by name.
@@ -35,11 +37,12 @@ pub(crate) struct Source {
 impl Source {
     /// The source of a program that is about to run.
     pub(crate) fn new(reload: Reload, program: &Program, engine: Engine) -> Source {
-        let Reload { read, report, on_change, watches } = reload;
+        let Reload { parsed, read, report, on_change, watches } = reload;
         let files = watches.then(|| Watched::new(program.files()));
         let (outline, installed) = (program.outline(), Vec::new());
         let (graph, borders) = (program.packets.clone(), program.borders.clone());
         Source {
+            parsed,
             read,
             report,
             installed,

@@ -59,7 +59,7 @@ impl<'s> Converter<'s> {
         engine: Engine,
     ) -> Result<Converter<'s>, SelectError> {
         let tables = match paths {
-            None => Tables::new(schema),
+            None => Tables::checking_required(schema),
             Some(paths) => Tables::select(schema, message, paths)?,
         };
         let paths = paths.unwrap_or_default().iter().map(|&path| path.to_owned()).collect();

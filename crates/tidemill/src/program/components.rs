@@ -7,34 +7,33 @@ use tidemill_cl::check::check_with;
 use tidemill_cl::ir;
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_files;
-use tidemill_diag::{Diagnostic, FileId, Span, has_errors};
+use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors};
 
 use super::Program;
 use crate::borders::components::Operators;
 
-impl Program {
-    pub(super) fn load_components(&mut self, files: Vec<PathBuf>) {
-        let (mut ids, mut unreadable) = (Vec::new(), Vec::new());
-        for path in files {
-            let (text, problem) = match read(&path) {
-                Ok(text) => (text, None),
-                Err(problem) => (String::new(), Some(problem)),
-            };
-            let file = self.sources.add(path.display().to_string(), text);
-            ids.push(file);
-            let span = Span { file, start: 0, end: 0 };
-            unreadable
-                .extend(problem.map(|problem| {
-                    Diagnostic::error("file-unreadable", span, problem.to_string())
-                }));
-        }
-        if unreadable.is_empty() {
-            self.lower_components(&ids)
-        } else {
-            self.diagnostics.extend(unreadable)
-        }
+/// Reads files of components; each that cannot be read is an error.
+pub(super) fn read_files(
+    paths: &[PathBuf],
+    sources: &mut Sources,
+) -> (Vec<FileId>, Vec<Diagnostic>) {
+    let (mut ids, mut unreadable) = (Vec::new(), Vec::new());
+    for path in paths {
+        let (text, problem) = match read(path) {
+            Ok(text) => (text, None),
+            Err(problem) => (String::new(), Some(problem)),
+        };
+        let file = sources.add(path.display().to_string(), text);
+        ids.push(file);
+        let span = Span { file, start: 0, end: 0 };
+        let error =
+            |problem: FileError| Diagnostic::error("file-unreadable", span, problem.to_string());
+        unreadable.extend(problem.map(error));
     }
+    (ids, unreadable)
+}
 
+impl Program {
     pub(super) fn read_components<'t>(
         &mut self,
         texts: impl Iterator<Item = &'t (&'t str, &'t str)>,
@@ -44,7 +43,7 @@ impl Program {
     }
 
     /// Parses, checks and lowers the files of components, as far as there are no errors.
-    fn lower_components(&mut self, files: &[FileId]) {
+    pub(super) fn lower_components(&mut self, files: &[FileId]) {
         let Some(last) = files.last() else { return };
         self.components.files = last.0 + 1;
         let (tree, mut found) = parse_files(files, &self.sources);

@@ -6,7 +6,7 @@ use tidemill_diag::{Diagnostic, Span};
 use tidemill_packet::flow;
 use tidemill_wire::proto;
 
-use super::{FileKind, Kinds, LoadOptions, Program};
+use super::{FileKind, Kinds, LoadOptions, Parsed, Program};
 use crate::borders::schemas::Schemas;
 use crate::packets;
 
@@ -23,32 +23,7 @@ impl Program {
     /// }
     /// ```
     pub fn load(files: &[PathBuf], options: &LoadOptions) -> Program {
-        let mut program = Program { kinds: Kinds::of(files), ..Program::default() };
-        let of = |kind| -> Vec<PathBuf> {
-            files.iter().filter(|file| FileKind::of(file) == Some(kind)).cloned().collect()
-        };
-        if program.kinds.has(FileKind::Schemas) {
-            program.take_schemas(proto::load(&of(FileKind::Schemas), &options.include_dirs));
-        }
-        let rules = program
-            .kinds
-            .has(FileKind::Rules)
-            .then(|| program.parse_rules(&of(FileKind::Rules), options));
-        // The graph names the components of its apps.
-        let graph = program
-            .kinds
-            .has(FileKind::Packets)
-            .then(|| program.read_packets(&of(FileKind::Packets), options));
-        program.load_components(of(FileKind::Components));
-        files.iter().filter(|file| FileKind::of(file).is_none()).for_each(|file| {
-            program.refuse(file);
-        });
-        program.diagnostics.extend(graph.unwrap_or_default());
-        if let Some((tree, found)) = rules {
-            program.plan_rules(tree, found, options);
-        }
-        program.check_borders();
-        program
+        Parsed::read(files, options).program(&[])
     }
 
     /// Loads one file's text, named `name` in diagnostics; its ending determines its kind.
@@ -98,7 +73,7 @@ impl Program {
     }
 
     /// Takes the schemas, whose texts are the first of the sources.
-    fn take_schemas(&mut self, compiled: proto::Compiled) {
+    pub(super) fn take_schemas(&mut self, compiled: proto::Compiled) {
         let proto::Compiled { sources, diagnostics, schema, spans } = compiled;
         self.sources = sources;
         self.diagnostics = diagnostics;
@@ -107,7 +82,11 @@ impl Program {
     }
 
     /// Reads the packet graph; returns its diagnostics.
-    fn read_packets(&mut self, files: &[PathBuf], options: &LoadOptions) -> Vec<Diagnostic> {
+    pub(super) fn read_packets(
+        &mut self,
+        files: &[PathBuf],
+        options: &LoadOptions,
+    ) -> Vec<Diagnostic> {
         let (options, catalogue) = (options.packets(), packets::catalogue());
         let loaded = flow::load(files, &options, &catalogue, &mut self.sources);
         self.take_packets(loaded)
@@ -122,7 +101,7 @@ impl Program {
     }
 
     /// Reports a file of unknown kind.
-    fn refuse(&mut self, path: &Path) {
+    pub(super) fn refuse(&mut self, path: &Path) {
         let file = self.sources.add(path.display().to_string(), "");
         let span = Span { file, start: 0, end: 0 };
         let error = Diagnostic::error("file-kind", span, "the ending of this file names no kind");

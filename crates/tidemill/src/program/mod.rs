@@ -13,7 +13,8 @@
 //! |---|---|
 //! | `kind` | kinds of files |
 //! | [`folder`] | programs that are folders |
-//! | `load` | files and texts become a program, whose parts are loaded one by one |
+//! | `parsed` | files, read once |
+//! | `load` | texts become a program, whose parts are loaded one by one |
 //! | `components`, `rules` | those parts |
 //! | `revision` | a program that was read again, and what has changed |
 
@@ -21,6 +22,7 @@ mod components;
 pub mod folder;
 mod kind;
 mod load;
+mod parsed;
 mod parts;
 mod revision;
 mod rules;
@@ -38,6 +40,7 @@ use tidemill_stdx::sorted::SortedSet;
 use tidemill_wire::Schema;
 
 pub use kind::{FileKind, Kinds};
+pub use parsed::Parsed;
 pub use parts::{Components, Rules};
 pub(crate) use revision::Outline;
 pub use revision::Revision;
@@ -57,8 +60,6 @@ pub struct LoadOptions {
     pub operators: Arc<Registry>,
     /// Relations whose insertions other nodes may send, beside those that the program exports.
     pub exports: Vec<String>,
-    /// Rules installed while it ran, by name: they follow those of the files.
-    pub installed: Vec<(String, String)>,
     /// Relations whose tuples come from the command line or a script, if known: then relations that
     /// nothing derives or inserts are warned of.
     pub injected: Option<SortedSet<String>>,

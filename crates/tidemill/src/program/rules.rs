@@ -1,13 +1,12 @@
 //! The rules of a program.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, has_errors};
 use tidemill_overlog::ast;
 use tidemill_overlog::exports::no_source;
 use tidemill_overlog::mutants::{Mutant, mutants};
-use tidemill_overlog::parse::{parse_all, parse_text};
+use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::Disk;
 use tidemill_overlog::stage::Registry;
 use tidemill_overlog::{Options, compile};
@@ -17,19 +16,7 @@ use crate::borders::components::named;
 use crate::borders::settings::CONFIG;
 
 impl Program {
-    /// Parses the files of rules, which determine the uses of other parts.
-    pub(super) fn parse_rules(
-        &mut self,
-        files: &[PathBuf],
-        options: &LoadOptions,
-    ) -> (ast::Program, Vec<Diagnostic>) {
-        let (texts, rules) = (&options.installed, options.rules());
-        let parsed = parse_all(files, texts, &rules, &Disk, &mut self.sources);
-        self.made_by_rules = named(&parsed.0);
-        parsed
-    }
-
-    /// Parses a text of rules.
+    /// Parses a text of rules, which determine the uses of other parts.
     pub(super) fn parse_rules_text(
         &mut self,
         name: &str,

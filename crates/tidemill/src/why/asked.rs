@@ -204,8 +204,10 @@ fn executions(record: &Record) -> Vec<Executed<'_>> {
     ordered
 }
 
-/// Appends executions of one time, each after those that made its inputs.
+/// Appends executions of one time, each after one that made each of its inputs: of tuples that are
+/// derived in several ways, in a circle too, the first way is one that does not need them.
 fn in_order<'r>(mut waiting: Vec<Executed<'r>>, ordered: &mut Vec<Executed<'r>>) {
+    let mut there: Set<i64> = Set::default();
     while !waiting.is_empty() {
         let mut made: Map<i64, usize> = Map::default();
         waiting
@@ -213,9 +215,11 @@ fn in_order<'r>(mut waiting: Vec<Executed<'r>>, ordered: &mut Vec<Executed<'r>>)
             .filter(|it| !it.is_remote)
             .for_each(|it| *made.entry(it.output).or_default() += 1);
         let can_go = |it: &Executed<'_>| {
-            it.inputs.iter().all(|input| *input == it.output || !made.contains_key(input))
+            let is_there = |input: &i64| there.contains(input) || !made.contains_key(input);
+            it.inputs.iter().all(|input| *input == it.output || is_there(input))
         };
         let (ready, later): (Vec<_>, Vec<_>) = waiting.drain(..).partition(can_go);
+        there.extend(ready.iter().filter(|it| !it.is_remote).map(|it| it.output));
         // A cycle has no order.
         let is_stuck = ready.is_empty();
         ordered.extend(ready);
@@ -298,6 +302,24 @@ mod tests {
         assert_eq!(of(&[(6, "a", 1, 2, false), (5, "b", 2, 3, false)]), ["b", "a"]);
         // Cycles terminate.
         assert_eq!(of(&[(5, "a", 1, 2, false), (5, "b", 2, 1, false)]).len(), 2);
+    }
+
+    /// Of a path in a circle each edge is a path as well, whatever else it follows from.
+    #[test]
+    fn a_circle_is_explained_by_what_does_not_need_it() {
+        // Edges 1 to 3 make the paths 11 to 13; these make 21 to 23, and those 11 to 13 again.
+        let edges = [(5, "e", 1, 11, false), (5, "e", 2, 12, false), (5, "e", 3, 13, false)];
+        let longer = [(5, "p", 12, 21, false), (5, "p", 13, 22, false), (5, "p", 11, 23, false)];
+        let again = [(5, "q", 22, 11, false), (5, "q", 23, 12, false), (5, "q", 21, 13, false)];
+        let record = record("n0:1", &[&again[..], &longer, &edges].concat());
+        let order: Vec<_> = executions(&record).iter().map(|it| it.rule.name.clone()).collect();
+        assert_eq!(order.concat(), "eeepppqqq");
+        let account = account(&[record], 21);
+        let (node, tuple) = (account.find_node("n0:1"), account.find_tuple(21));
+        let why = Why::new(&account, node.expect("it"), tuple.expect("it"), account.now());
+        let lines = why.to_string();
+        assert_eq!(lines.matches("by p").count(), 1, "{lines}");
+        assert_eq!(lines.matches("by e").count(), 1, "{lines}");
     }
 
     /// An event came twice: the rule that it started the second time has read the row of the first.

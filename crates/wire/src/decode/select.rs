@@ -77,6 +77,13 @@ impl Selection {
                     fields.entry(field).or_insert_with(|| Selection::Some(Map::default()))
                 }
             };
+            // A part of the values of a map is of no use without their keys.
+            if let (Selection::Some(fields), Some(entry)) = (&mut *at, message)
+                && schema.message(entry).is_map_entry()
+                && let Some(key) = schema.field_by_number(entry, 1)
+            {
+                fields.entry(key).or_insert(Selection::All);
+            }
         }
         *at = Selection::All;
         Ok(())

@@ -73,6 +73,8 @@ impl<'r, 'a, S: Sink<'a>> MessageReader<'r, 'a, S> {
     }
 
     fn whole(&mut self, message: MessageId) -> Lex {
+        // The limit counts messages within the outermost, as in binary and text.
+        self.depth += 1;
         let flow = self.sink.start_message(message);
         self.proceed(flow)?;
         self.message(message)?;
@@ -225,7 +227,7 @@ impl<'r, 'a, S: Sink<'a>> MessageReader<'r, 'a, S> {
     }
 
     pub(super) fn list(&mut self, field: FieldId, kind: ValueForm) -> Lex {
-        self.enter(b'[')?;
+        self.lexer.expect(b'[')?;
         if !self.lexer.take(b']') {
             let takes_null = self.kind_takes_null(kind);
             let mut at = 0usize;
@@ -240,7 +242,6 @@ impl<'r, 'a, S: Sink<'a>> MessageReader<'r, 'a, S> {
                 at += 1;
             }
         }
-        self.depth += 1;
         Ok(())
     }
 
@@ -251,7 +252,7 @@ impl<'r, 'a, S: Sink<'a>> MessageReader<'r, 'a, S> {
         let (Some(key), Some(value)) = (key, value) else {
             return Err(self.fault("no entry".to_owned()));
         };
-        self.enter(b'{')?;
+        self.lexer.expect(b'{')?;
         let keys = self.keys.len();
         let start = self.lexer.at;
         if !self.lexer.take(b'}') {
@@ -265,9 +266,7 @@ impl<'r, 'a, S: Sink<'a>> MessageReader<'r, 'a, S> {
                 }
             }
         }
-        self.check_keys(keys, start)?;
-        self.depth += 1;
-        Ok(())
+        self.check_keys(keys, start)
     }
 
     fn entry(&mut self, field: FieldId, (key, name): (FieldId, &'a str), value: FieldId) -> Lex {

@@ -19,16 +19,17 @@ impl Verifier<'_> {
                 elements.insert(*to);
             }
         }
+        if elements.is_empty() {
+            return;
+        }
         let liveness = Liveness::of(self.function);
         for (id, block) in self.function.blocks.iter_enumerated() {
             let mut bad = Vec::new();
             liveness.visit(block, |index, instruction, before, after| {
                 let moves = instruction.suspends(|_| true)
                     || matches!(instruction, Instruction::Element { access: Access::Make, .. });
-                let mut kept = after.clone();
-                kept.intersect_with(before);
-                kept.intersect_with(&elements);
-                if moves && kept.iter().next().is_some() {
+                let is_kept = |it: Register| after.contains(it) && before.contains(it);
+                if moves && elements.iter().any(is_kept) {
                     bad.push(index);
                 }
             });

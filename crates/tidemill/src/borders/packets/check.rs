@@ -138,6 +138,18 @@ impl Program {
             Some(_) => self.relation(rules, written, HOLD, HOLD_COLUMNS)?,
             None => None,
         };
+        let packet = match &fields {
+            Some(_) => ("the number of a packet", TypeSet::INT),
+            None => ("the bytes of a packet", TypeSet::BYTES),
+        };
+        let port = ("the name of a port", TypeSet::TEXT);
+        let seconds = ("a number of seconds", TypeSet::NUMBER.union(TypeSet::INTERVAL));
+        if let Some(verdict) = verdict {
+            self.check_taken(rules, written, verdict, &[port, packet])?;
+        }
+        if let Some(hold) = hold {
+            self.check_taken(rules, written, hold, &[port, packet, seconds])?;
+        }
         Ok(Some(PacketBorder { app: name.clone(), event: found, verdict, hold, fields }))
     }
 
@@ -212,6 +224,29 @@ impl Program {
                     written.name
                 );
                 return Err(self.error_at(written, &relation.name, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the columns of an event after its location hold what the app takes from it.
+    fn check_taken(
+        &self,
+        rules: &Compiled,
+        written: &Written,
+        event: RelationId,
+        taken: &[(&str, TypeSet)],
+    ) -> Result<(), Diagnostic> {
+        let relation = rules.plan.relation(event);
+        let columns = relation.columns.iter().zip(1..).skip(1);
+        for ((known, at), (what, types)) in columns.zip(taken) {
+            if !known.meets(*types) {
+                let name = &relation.name;
+                let message = format!(
+                    "column {at} of `{name}` is {known}, and `{}` takes {what} there: {types}",
+                    written.name
+                );
+                return Err(self.error_at(written, name, message));
             }
         }
         Ok(())

@@ -179,7 +179,8 @@ pub(super) fn row_of<'v>(
             mask.last_mut().into_iter().for_each(|last| *last &= !rest);
             (mask, 0)
         }
-        TableKind::Ternary => (take(&spec.key)?, take(&[number("Priority", 64)])?[0] as u64),
+        // Rules have integers with a sign: a negative one would be the highest of all.
+        TableKind::Ternary => (take(&spec.key)?, take(&[number("Priority", 63)])?[0] as u64),
     };
     let beyond = key.iter().zip(&mask).position(|(number, mask)| number & !mask != 0);
     if let Some(at) = beyond {
@@ -301,6 +302,16 @@ mod tests {
         let short = short.map(|(at, it)| if at == 1 { Value::Bytes(&[1; 4]) } else { it });
         let found = row_of(&spec, short).expect_err("it is no address of IPv6").to_string();
         assert!(found.ends_with("is not the 16 bytes of an address: `net`"), "{found}");
+    }
+
+    #[test]
+    fn a_negative_priority_is_no_high_one() {
+        let spec = spec(TableKind::Ternary);
+        let row = Row { key: vec![0, 0], mask: vec![0, 0], priority: 5, values: vec![2, 3] };
+        let mut columns: Vec<OwnedValue> = columns_of(&spec, &row);
+        columns[4] = OwnedValue::new(Value::Int(-5));
+        let found = row_of(&spec, columns.iter().map(OwnedValue::get)).expect_err("it is negative");
+        assert_eq!(found.to_string(), "-5 is no number of 63 bits: `Priority`");
     }
 
     #[test]

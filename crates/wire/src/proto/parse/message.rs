@@ -82,26 +82,13 @@ impl Parser<'_> {
     fn message_statement(&mut self, id: MessageId) -> Parsed {
         let token = self.token();
         let around = Around::Message(id);
-        let is_word = |parser: &Self, ahead: usize, kind: TokenKind| {
-            parser.tokens.get(parser.at + ahead).is_some_and(|token| token.kind == kind)
-        };
         if let Some(visibility) = self.visibility() {
             return self.visible(visibility, around);
         }
-        // Each of these words may also begin the type of a field.
+        // A field whose type has one of these names needs a label, or a dot before the name.
         match self.bytes(token) {
-            b"message"
-                if is_word(self, 1, TokenKind::Word)
-                    && !is_word(self, 2, TokenKind::Sign(b'=')) =>
-            {
-                self.message(around, Visibility::Unset)
-            }
-            b"enum"
-                if is_word(self, 1, TokenKind::Word)
-                    && !is_word(self, 2, TokenKind::Sign(b'=')) =>
-            {
-                self.enumeration(around, Visibility::Unset)
-            }
+            b"message" => self.message(around, Visibility::Unset),
+            b"enum" => self.enumeration(around, Visibility::Unset),
             b"extend" => self.extend(around),
             b"extensions" => self.extensions(id),
             b"reserved" => self.reserved_in_message(id),

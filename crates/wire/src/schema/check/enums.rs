@@ -10,6 +10,7 @@ use tidemill_stdx::sorted::SortedMap;
 /// Numbers of fields of `google.protobuf.EnumOptions`.
 const ALLOW_ALIAS: u32 = 2;
 const LEGACY_JSON_CONFLICTS: u32 = 6;
+const FEATURES: u32 = 7;
 
 impl Check<'_> {
     pub(super) fn enumeration(&mut self, id: EnumId) {
@@ -29,6 +30,7 @@ impl Check<'_> {
                 _ => format!("begin with `{zero}`, or set `features.enum_type = CLOSED`"),
             });
         }
+        self.unset_features((found.file, found.place), &found.options, FEATURES);
         self.aliases(found);
         self.reserved_in_enum(found);
         self.value_names(found);

@@ -2,13 +2,25 @@
 
 use super::{Check, option_part, own_feature};
 use crate::schema::FieldType;
-use crate::schema::draft::FieldDraft;
+use crate::schema::draft::{FieldDraft, MaybeOptions};
 use crate::schema::features::Presence;
-use crate::schema::problem::Part;
-use crate::schema::{MessageId, Scalar};
+use crate::schema::problem::{ElementId, Part};
+use crate::schema::{FileId, MessageId, Scalar};
 
 /// Number of the feature set in `google.protobuf.FieldOptions`.
 const FEATURES: u32 = 21;
+
+/// The features, from number 1 on.
+const NAMES: [&str; 8] = [
+    "field_presence",
+    "enum_type",
+    "repeated_field_encoding",
+    "utf8_validation",
+    "message_encoding",
+    "json_format",
+    "enforce_naming_style",
+    "default_symbol_visibility",
+];
 
 /// The class of this field, if its fields cannot have such a presence.
 fn without_presence(field: &FieldDraft, presence: u64) -> Option<&'static str> {
@@ -64,14 +76,29 @@ impl Check<'_> {
                 found.push((names[3], "only messages say how they are delimited".into()));
             }
         }
-        for (feature, unknown) in [(1, 0), (3, 0), (4, 0), (5, 0), (6, 0)] {
-            if own(feature) == Some(unknown) {
-                found.push(("features", "a feature is set to a value that says nothing".into()));
-            }
-        }
+        self.unset_features((field.file, field.place), &field.options, FEATURES);
         for (name, text) in found {
             let at = (field.file, field.place, option_part(&field.options, name));
             self.error("feature", at, text);
+        }
+    }
+
+    /// Refuses features of an element that are set to the value for those that are not set.
+    pub(super) fn unset_features(
+        &mut self,
+        (file, element): (FileId, ElementId),
+        options: &MaybeOptions,
+        features: u32,
+    ) {
+        if options.is_none() || !self.edition(file).has_features() {
+            return;
+        }
+        for (number, name) in (1..).zip(NAMES) {
+            if own_feature(options, features, number) == Some(0) {
+                let part = option_part(options, &format!("features.{name}"));
+                let text = format!("feature `{name}` is set to a value that says nothing");
+                self.error("feature", (file, element, part), text);
+            }
         }
     }
 

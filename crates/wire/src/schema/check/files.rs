@@ -66,6 +66,7 @@ impl<'a> Check<'a> {
 
     fn file_features(&mut self, id: FileId) {
         let file = self.draft.file(id);
+        self.unset_features((id, file.place), &file.options, FEATURES);
         let presence = own_feature(&file.options, FEATURES, 1);
         if presence == Some(3) {
             let part = option_part(&file.options, "features.field_presence");

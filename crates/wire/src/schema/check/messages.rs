@@ -9,6 +9,7 @@ use tidemill_stdx::sorted::SortedMap;
 
 /// Numbers of fields of `google.protobuf.MessageOptions`.
 const MESSAGE_SET: u32 = 1;
+const FEATURES: u32 = 12;
 
 impl Check<'_> {
     pub(super) fn message(&mut self, id: MessageId) {
@@ -25,6 +26,7 @@ impl Check<'_> {
         if message_set {
             self.message_set(message);
         }
+        self.unset_features((message.file, message.place), &message.options, FEATURES);
         self.numbers(message);
         self.field_names(message);
         self.ranges(message, message_set);

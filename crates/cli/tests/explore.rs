@@ -39,7 +39,18 @@ fn there_are_as_many_states_as_a_plain_search_counts() {
     let one = folder.file("one.sim", "at 0 inject 0 propose(NODE, 1, 7)\n");
     let commit = format!("{} --nodes 3 --script {}", program("commit.olg"), program("commit.sim"));
     let paxos = format!("{} --nodes 5 --script {one}", program("paxos.olg"));
-    for (model, line) in [("commit", commit), ("paxos-1", paxos)] {
+    let write = folder.file("write.sim", "at 0 inject 3 operate(NODE, 1, 1)\n");
+    let register = format!("{} --nodes 4 --script {write}", program("register.olg"));
+    let ring = format!("{} --nodes 4 --script {}", program("ring.olg"), program("ring.sim"));
+    let mutex = format!("{} --nodes 3 --script {}", program("mutex.olg"), program("mutex.sim"));
+    let models = [
+        ("commit", commit),
+        ("paxos-1", paxos),
+        ("register-1", register),
+        ("ring-4", ring),
+        ("mutex", mutex),
+    ];
+    for (model, line) in models {
         for (mode, option) in [("chains", "--atomic-chains"), ("turns", "--no-reduction")] {
             let mut oracle = Command::new("python3");
             let Ok(counted) = oracle.arg(program("oracle.py")).args([model, mode]).output() else {
@@ -49,6 +60,20 @@ fn there_are_as_many_states_as_a_plain_search_counts() {
             let found = summary(&format!("{line} {option}"), 0);
             assert_eq!(found["distinct"], counted, "{model} {mode}");
             assert_eq!((&found["complete"], &found["failed"]), (&true.into(), &false.into()));
+        }
+    }
+}
+
+/// With the mistake that each program describes, a search fails, in runs of these lengths.
+#[test]
+fn the_mistakes_of_the_models_are_found() {
+    let models = [("register", "HASTY", 5, 7), ("ring", "ANY", 3, 9), ("mutex", "POLITE", 3, 6)];
+    for (model, mistake, nodes, expected) in models {
+        let [file, script] = ["olg", "sim"].map(|it| program(&format!("{model}.{it}")));
+        let line = format!("{file} --nodes {nodes} --script {script} --atomic-chains");
+        assert_eq!(length(&format!("{line} -D {mistake}=1")), expected, "{model}");
+        if model != "register" {
+            assert_eq!(summary(&line, 0)["complete"], true, "{model}");
         }
     }
 }

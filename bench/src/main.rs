@@ -30,6 +30,7 @@ mod pores;
 mod program;
 mod proto;
 mod report;
+mod seeds;
 mod serial;
 mod stat;
 mod tool;
@@ -107,6 +108,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("stat", "what counting costs", stat::run),
     ("filter", "packets through a filter per second", filter::run),
     ("explore", "every state of five protocols, among them Paxos", explore::run),
+    ("seeds", "simulations of five nodes of Paxos that `test` runs in a minute", seeds::run),
     ("histories", "deciding whether histories are linearizable", histories::run),
     ("breath", "idle breaths of packet graphs against the number of apps", packets::breath),
     ("basic1", "packets from a source through a Tee to two sinks", packets::basic1),

@@ -30,6 +30,7 @@ mod pores;
 mod program;
 mod proto;
 mod report;
+mod seeds;
 mod serial;
 mod stat;
 mod tool;
@@ -106,7 +107,8 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("pores", "a driver over a pore and a native one; a round trip to another process", pores::run),
     ("stat", "what counting costs", stat::run),
     ("filter", "packets through a filter per second", filter::run),
-    ("explore", "every state of two-phase commit and of Paxos", explore::run),
+    ("explore", "every state of five protocols, among them Paxos", explore::run),
+    ("seeds", "simulations of five nodes of Paxos that `test` runs in a minute", seeds::run),
     ("histories", "deciding whether histories are linearizable", histories::run),
     ("breath", "idle breaths of packet graphs against the number of apps", packets::breath),
     ("basic1", "packets from a source through a Tee to two sinks", packets::basic1),

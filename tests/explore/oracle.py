@@ -1,7 +1,7 @@
 """Counts the states of the programs beside it, which are written here a second time: by hand, as
 handlers of events, and searched without any trick.
 
-    oracle.py MODEL MODE     MODEL: commit or paxos   MODE: chains or turns
+    oracle.py MODEL MODE     MODEL: see MODELS   MODE: chains or turns
 """
 
 import sys
@@ -87,6 +87,106 @@ class Paxos:
         yield (promised, accepted, proposals, answers, learned, choice), follows, sends
 
 
+class Register:
+    """register.olg with one client that writes, or another that reads, too."""
+
+    def __init__(self, clients):
+        operations = [(3, ("operate", 1, 1)), (4, ("operate", 2, 0))][:clients]
+        self.nodes, self.script = 3 + clients, operations
+        # Stored; wanted, answers, choice, kept, done.
+        client = (None, frozenset(), None, frozenset(), None)
+        held = [(0, 0)] * 3 + [client] * clients
+        self.start = [(it, (("facts",),)) for it in held]
+
+    def turn(self, node, held, event):
+        kind, *rest = event
+        follows, sends = [], []
+        if kind == "facts":
+            pass
+        elif kind == "get":
+            sends = [(rest[0], ("got", node, *held))]
+        elif kind == "put":
+            held = max(held, (rest[1], rest[2]))
+            sends = [(rest[0], ("ack", node))]
+        else:
+            wanted, answers, choice, kept, done = held
+            if kind == "operate":
+                wanted = tuple(rest)
+                sends = [(to, ("get", node)) for to in range(3)]
+            elif kind == "got":
+                answers |= {tuple(rest)}
+                follows = [("answers", len(answers))]
+            elif kind == "answers" and rest[0] == 2:
+                (stamp, value), (client, own) = max(it[1:] for it in answers), wanted
+                choice = ((stamp // 10 + 1) * 10 + client, own) if own > 0 else (stamp, value)
+                sends = [(to, ("put", node, *choice)) for to in range(3)]
+            elif kind == "ack":
+                kept |= {rest[0]}
+                follows = [("keepers", len(kept))]
+            elif kind == "keepers" and rest[0] == 2:
+                done = choice
+            held = (wanted, answers, choice, kept, done)
+        yield held, follows, sends
+
+
+class Ring:
+    """ring.olg."""
+
+    def __init__(self, nodes):
+        self.nodes, self.script = nodes, [(node, ("start",)) for node in range(nodes)]
+        self.start = [(None, (("facts",),)) for _ in range(nodes)]
+
+    def turn(self, node, held, event):
+        kind, *rest = event
+        to = (node - 1) % self.nodes
+        sends = []
+        if kind == "start":
+            sends = [(to, ("token", node))]
+        elif kind == "token" and rest[0] > node:
+            sends = [(to, event)]
+        elif kind == "elected" or kind == "token" and rest[0] == node:
+            sends = [(to, ("elected", rest[0]))] if held is None else []
+            assert held in (None, rest[0])
+            held = rest[0]
+        yield held, [], sends
+
+
+class Mutex:
+    """mutex.olg: n1 and n2 want what n0 is."""
+
+    def __init__(self):
+        self.nodes, self.script = 3, [(1, ("want",)), (2, ("want",))]
+        # Clock, since when it wants, granted by, waiting, holds.
+        held = (0, None, frozenset(), frozenset(), False)
+        self.start = [(held, (("facts",),)) for _ in range(self.nodes)]
+
+    def turn(self, node, held, event):
+        clock, wants, granted, waiting, holds = held
+        kind, *rest = event
+        follows, sends = [], []
+        other = 3 - node
+        if kind == "want":
+            clock = wants = clock + 1
+            sends = [(other, ("request", node, wants))]
+        elif kind == "request":
+            clock = max(clock, rest[1])
+            if wants is not None and (wants, node) < (rest[1], rest[0]):
+                waiting |= {rest[0]}
+            else:
+                sends = [(rest[0], ("grant", node))]
+        elif kind == "grant":
+            granted |= {rest[0]}
+            follows = [("grants", len(granted))]
+        elif kind == "grants":
+            holds, sends = True, [(0, ("use", node))]
+        elif kind == "use":
+            sends = [(rest[0], ("used",))]
+        elif kind == "used":
+            sends = [(to, ("grant", node)) for to in waiting]
+            wants, waiting, holds = None, frozenset(), False
+        yield (clock, wants, granted, waiting, holds), follows, sends
+
+
 def chains(model, node, held, inbox):
     """All that may come of all events that wait and what follows from them."""
     if not inbox:
@@ -138,5 +238,14 @@ def count(model, mode):
     return len(seen)
 
 
-MODELS = {"commit": Commit, "paxos-1": lambda: Paxos(1), "paxos-2": lambda: Paxos(2)}
+MODELS = {
+    "commit": Commit,
+    "paxos-1": lambda: Paxos(1),
+    "paxos-2": lambda: Paxos(2),
+    "register-1": lambda: Register(1),
+    "register-2": lambda: Register(2),
+    "ring-3": lambda: Ring(3),
+    "ring-4": lambda: Ring(4),
+    "mutex": Mutex,
+}
 print(count(MODELS[sys.argv[1]](), sys.argv[2]))

@@ -20,6 +20,9 @@ use crate::tool;
 
 const PAXOS: &str = include_str!("../../../tests/explore/paxos.olg");
 const COMMIT: &str = include_str!("../../../tests/explore/commit.olg");
+const REGISTER: &str = include_str!("../../../tests/explore/register.olg");
+const RING: &str = include_str!("../../../tests/explore/ring.olg");
+const MUTEX: &str = include_str!("../../../tests/explore/mutex.olg");
 
 /// A model and its size.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +31,12 @@ enum Case {
     Commit(u32),
     /// The ballots of Paxos, each of another proposer.
     Paxos(u32),
+    /// The clients of a register in three copies, every other of which writes.
+    Register(u32),
+    /// The nodes of an election in a ring.
+    Ring(u32),
+    /// The nodes that exclude each other.
+    Mutex(u32),
 }
 
 /// Ways to search of which the peer has none.
@@ -48,9 +57,16 @@ struct Taken {
 /// A search is incomplete, or the peer counts another number of states.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let cases = if extent.small {
-        vec![Case::Commit(2), Case::Paxos(1)]
+        vec![Case::Commit(2), Case::Paxos(1), Case::Register(1), Case::Ring(4), Case::Mutex(2)]
     } else {
-        vec![Case::Commit(4), Case::Commit(5), Case::Paxos(2)]
+        vec![
+            Case::Commit(4),
+            Case::Commit(5),
+            Case::Paxos(2),
+            Case::Register(2),
+            Case::Ring(7),
+            Case::Mutex(4),
+        ]
     };
     let runs = if extent.small { 1 } else { 3 };
     let peer = extent.peers.then(|| tool::cargo("stateright"));
@@ -90,9 +106,18 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
 
 impl Case {
     fn name(self) -> String {
+        let (model, size) = self.model();
+        format!("{model}-{size}")
+    }
+
+    /// The model and its size.
+    fn model(self) -> (&'static str, u32) {
         match self {
-            Case::Commit(size) => format!("commit-{size}"),
-            Case::Paxos(ballots) => format!("paxos-{ballots}"),
+            Case::Commit(size) => ("commit", size),
+            Case::Paxos(ballots) => ("paxos", ballots),
+            Case::Register(clients) => ("register", clients),
+            Case::Ring(size) => ("ring", size),
+            Case::Mutex(size) => ("mutex", size),
         }
     }
 
@@ -100,9 +125,7 @@ impl Case {
     fn program(self) -> (String, u32, String) {
         match self {
             Case::Commit(size) => {
-                let members = (1..=size).map(|node| format!("member(LANDMARK, \"n{node}:1\").\n"));
-                let facts = "member(LANDMARK, \"n1:1\").\nmember(LANDMARK, \"n2:1\").\n";
-                let text = COMMIT.replace(facts, &members.collect::<String>());
+                let text = with_members(COMMIT, "LANDMARK", size);
                 let text = text.replace("votes(@C, 2)", &format!("votes(@C, {size})"));
                 (text, size + 1, "at 0 inject 0 start(NODE)\n".to_owned())
             }
@@ -113,13 +136,29 @@ impl Case {
                 };
                 (PAXOS.to_owned(), 3 + ballots, (1..=ballots).map(propose).collect())
             }
+            Case::Register(clients) => {
+                let operate = |client: u32| {
+                    let (node, value) = (2 + client, if client % 2 == 1 { client } else { 0 });
+                    format!("at 0 inject {node} operate(NODE, {client}, {value})\n")
+                };
+                (REGISTER.to_owned(), 3 + clients, (1..=clients).map(operate).collect())
+            }
+            Case::Ring(size) => (RING.to_owned(), size, "at 0 inject * start(NODE)\n".to_owned()),
+            Case::Mutex(size) => {
+                let text = with_members(MUTEX, "NODE", size);
+                let text = text.replace("grants(@N, 1)", &format!("grants(@N, {})", size - 1));
+                let want = |node: u32| format!("at 0 inject {node} want(NODE)\n");
+                (text, size + 1, (1..=size).map(want).collect())
+            }
         }
     }
 
     /// Measures ours by several threads, and with symmetry.
     fn other_ways(self, runs: usize, report: &mut Report) -> Result<(), String> {
         let mut counts: Vec<(bool, u64)> = Vec::new();
-        for (way, workers, symmetry) in WAYS {
+        // Nodes of a ring have different neighbours.
+        let is_symmetric = !matches!(self, Case::Ring(_));
+        for (way, workers, symmetry) in WAYS.into_iter().filter(|way| is_symmetric || !way.2) {
             let taken = (0..runs).map(|_| self.explore(workers, symmetry));
             let taken = taken.collect::<Result<Vec<Taken>, String>>()?;
             counts.extend(taken.iter().map(|it| (symmetry, it.distinct)));
@@ -179,10 +218,8 @@ impl Case {
     fn with_stateright(self, folder: &Path) -> Result<Taken, String> {
         let program: PathBuf = folder.join("tidemill-bench-stateright");
         let mut command = Command::new(program);
-        match self {
-            Case::Commit(size) => command.args(["commit", &size.to_string()]),
-            Case::Paxos(ballots) => command.args(["paxos", &ballots.to_string()]),
-        };
+        let (model, size) = self.model();
+        command.args([model, &size.to_string()]);
         let printed = tool::stdout_of(&mut command, "stateright")?;
         let words: Vec<f64> = printed.split_whitespace().filter_map(|it| it.parse().ok()).collect();
         match words[..] {
@@ -194,4 +231,11 @@ impl Case {
             _ => Err(format!("stateright says {printed}")),
         }
     }
+}
+
+/// The program of a model with so many members, n1 and so on, in place of two.
+fn with_members(text: &str, holder: &str, size: u32) -> String {
+    let member = |node: u32| format!("member({holder}, \"n{node}:1\").\n");
+    let all: String = (1..=size).map(member).collect();
+    text.replace(&(member(1) + &member(2)), &all)
 }

@@ -140,9 +140,23 @@ impl Traces {
         all.any(|(it, traced)| *traced && it.rule == rule)
     }
 
+    /// The tables of the record.
+    pub(crate) fn tables(&self) -> [RelationId; 3] {
+        [self.rule_exec, self.tuple, self.content]
+    }
+
     /// Whether a relation is a table of the record.
     pub(crate) fn is_record(&self, relation: RelationId) -> bool {
-        [self.rule_exec, self.tuple, self.content].contains(&relation)
+        self.tables().contains(&relation)
+    }
+
+    /// Whether rules read tables of the record, or they are among the observed ones.
+    pub(crate) fn are_read(&self, plan: &Plan, observed: &[RelationId]) -> bool {
+        let looked_up = plan.strands.iter().flat_map(|strand| &strand.steps).filter_map(looked_up);
+        let rules = plan.strata.iter().flat_map(|stratum| &stratum.rules);
+        let of_views = rules.flat_map(|rule| &rule.body).map(|atom| atom.relation);
+        let mut all = looked_up.chain(of_views).chain(observed.iter().copied());
+        all.any(|relation| self.is_record(relation))
     }
 
     /// The source of ids for tuples.
@@ -179,6 +193,14 @@ impl Part {
     fn of_view(rule: &ViewRule) -> Part {
         let starts = rule.body.iter().map(|atom| atom.relation).collect();
         Part { starts, joins: Vec::new(), head: rule.head, is_rule: true }
+    }
+}
+
+/// The relation that a step of a strand looks up, also to find no row.
+fn looked_up(step: &Step) -> Option<RelationId> {
+    match step {
+        Step::Join(lookup) | Step::Exists(lookup) | Step::Absent(lookup) => Some(lookup.relation),
+        Step::Let(..) | Step::Match(..) | Step::Filter(_) => None,
     }
 }
 

@@ -190,7 +190,10 @@ fn tracing_changes_no_other_row() {
             }
         }
         network.run_for(1.0);
-        (network.rows(0, "path"), network.rows(0, "reach"), network.rows(0, "seen"))
+        let node = network.world.fleet_ref().node(NodeId(0)).expect("it lives");
+        // No turn is for the record alone.
+        let turns = node.counters().turns;
+        (network.rows(0, "path"), network.rows(0, "reach"), network.rows(0, "seen"), turns)
     };
     let source = format!(
         "{PATHS}
@@ -203,6 +206,52 @@ fn tracing_changes_no_other_row() {
         run(&format!("{source} trace(path). trace(reach). trace(seen). trace(link).")),
         plain
     );
+}
+
+/// Rows are made of the record when the turn ends, if rules read them, or when something else reads
+/// the tables, perhaps much later: they are the same.
+#[test]
+fn the_record_is_the_same_whenever_its_rows_are_made() {
+    let rules = r#"
+        materialize(peer, infinity, infinity, keys(1, 2)).
+        materialize(heard, 2, 20, keys(1, 2, 3)).
+        materialize(most, infinity, infinity, keys(1)).
+        materialize(known, infinity, infinity, keys(1, 2)).
+        trace(tell). trace(heard). trace(most). trace(known).
+        peer("n0:1", "n1:1"). peer("n0:1", "n2:1"). peer("n1:1", "n2:1"). peer("n2:1", "n0:1").
+        r1 tell(@P, N, X) :- word(@N, X), peer(@N, P), X < 30.
+        r2 heard(@N, From, X) :- tell(@N, From, X).
+        r3 word(@N, X + 7) :- tell(@N, _, X).
+        r4 most(@N, a_MAX<X>) :- heard(@N, _, X).
+        r5 known(@P, N) :- peer(@N, P), most(@P, X), X > 3.
+        r6 count(@N, X, a_COUNT<*>) :- word(@N, X), heard(@N, _, _).
+    "#;
+    let run = |more: &str, tables: &str| {
+        let conditions = Conditions { loss: 0.1, ..Conditions::default() };
+        let source = format!("{rules}{more}{tables}");
+        let mut network = Network::under(conditions, &source, 3, 5);
+        network.run_to(0.1);
+        for x in 0..12 {
+            network.inject(x % 3, &format!(r#"word("n{}:1", {x})"#, x % 3));
+            // Some turns have passed, or many.
+            if x % 5 == 4 {
+                network.run_for(0.3);
+            }
+        }
+        network.run_for(3.0);
+        let of_record = ["sys::ruleExec", "sys::tuple", "sys::content"];
+        let rows = |node| of_record.map(|table| network.rows(node, table));
+        (0..3).map(rows).collect::<Vec<_>>()
+    };
+    let reads = "r9 never(@N, R) :- asked(@N), sys::ruleExec(@N, R, _, _, _, _, _, _).";
+    let sized = "materialize(sys::ruleExec, infinity, 30, keys(1, 2, 3, 4, 5, 6, 7, 8)).
+        materialize(sys::tuple, 1, infinity, keys(2, 3, 4)).";
+    for tables in ["", sized] {
+        let (late, at_once) = (run("", tables), run(reads, tables));
+        let count = |rows: &[[Vec<String>; 3]]| rows.iter().flatten().map(Vec::len).sum::<usize>();
+        assert!(count(&late) > 150, "{}", count(&late));
+        assert_eq!(late, at_once);
+    }
 }
 
 #[test]

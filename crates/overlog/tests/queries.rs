@@ -2,6 +2,8 @@
 
 // Each test uses a part of it.
 
+use std::time::Duration;
+
 use crate::harness::Network;
 use tidemill_event::Slice;
 use tidemill_fabric::counters::Count;
@@ -459,4 +461,25 @@ fn a_query_has_limits() {
     let error = evaluate(node(&mut network), text).expect_err(text);
     let reason = "the query derives more than 16000000 rows";
     assert_eq!(error, Failure::Limit(reason.to_owned()));
+}
+
+/// A query makes the rows of the record that it reads, also of many turns.
+#[test]
+fn a_query_sees_the_record_up_to_the_last_turn() {
+    let mut network = Network::new("trace(b). r1 b(@N, X) :- a(@N, X).", 1, 1);
+    let run = |network: &mut Network| {
+        // Not by the harness, which makes the rows itself.
+        let end = network.events.now() + Duration::from_millis(500);
+        network.events.run_until(&mut network.world, end);
+    };
+    for (asker, count) in [(1, 10), (2, 3000)] {
+        for x in 0..count {
+            network.inject(0, &format!(r#"a("n0:1", {x})"#));
+        }
+        run(&mut network);
+        put(&mut network, asker, 1, r#"sys::ruleExec(_, "r1", _, _, _, _, _, _)"#).expect("taken");
+        run(&mut network);
+        let rows = [10, 3010][asker as usize - 1];
+        assert_eq!(ends(&network, asker), (vec![(1, Status::Done)], rows));
+    }
 }

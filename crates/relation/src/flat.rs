@@ -512,6 +512,14 @@ impl<L: Copy> TupleBuf<L> {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
+    /// Forgets all tuples but the first `count`.
+    pub fn truncate(&mut self, count: usize) {
+        if let Some(first) = self.entries.get(count) {
+            self.bytes.truncate(first.start);
+            self.entries.truncate(count);
+        }
+    }
+
     /// Forgets all tuples and keeps the memory.
     pub fn clear(&mut self) {
         self.entries.clear();

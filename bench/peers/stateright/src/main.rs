@@ -22,6 +22,18 @@ enum Message {
     Promise { ballot: u8, from: u8, before: u8, value: u8 },
     Accept { ballot: u8, value: u8 },
     Learn { ballot: u8, from: u8, value: u8 },
+    Operate { client: u8, value: u8 },
+    Get { from: u8 },
+    Got { from: u8, stored: (u8, u8) },
+    Put { from: u8, stored: (u8, u8) },
+    Ack { from: u8 },
+    Token { number: u8 },
+    Elected { number: u8 },
+    Want,
+    Request { from: u8, time: u8 },
+    Grant { from: u8 },
+    Use { from: u8 },
+    Used,
 }
 
 /// The state of a node; each model uses a part of it.
@@ -38,6 +50,21 @@ struct Node {
     /// Ballot, acceptor, value.
     learned: Vec<(u8, u8, u8)>,
     chosen: Vec<u8>,
+    /// Of a server: stamp and value.
+    stored: (u8, u8),
+    /// The client's number and the value to write.
+    wanted: Option<(u8, u8)>,
+    /// Server, stamp, value.
+    got: Vec<(u8, u8, u8)>,
+    picked: Option<(u8, u8)>,
+    kept: Vec<u8>,
+    done: Option<u8>,
+    leader: Option<u8>,
+    clock: u8,
+    wants: Option<u8>,
+    granted: Vec<u8>,
+    waiting: Vec<u8>,
+    holds: bool,
 }
 
 type Network = Vec<(u8, Message)>;
@@ -63,6 +90,12 @@ enum Protocol {
     Commit(u8),
     /// The number of ballots, each of another proposer.
     Paxos(u8),
+    /// The number of clients, every other of which writes.
+    Register(u8),
+    /// The number of nodes.
+    Ring(u8),
+    /// The number of nodes that want the resource.
+    Mutex(u8),
 }
 
 /// Inserts a value into a sorted vector; returns whether it is new.
@@ -79,7 +112,16 @@ fn insert<T: Ord>(values: &mut Vec<T>, value: T) -> bool {
 impl Protocol {
     /// Handles a message at a node.
     fn handle(self, at: u8, node: &mut Node, message: Message, coin: bool) -> Network {
-        let Protocol::Commit(size) = self else { return self.handle_paxos(at, node, message) };
+        match self {
+            Protocol::Commit(size) => Protocol::handle_commit(size, at, node, message, coin),
+            Protocol::Paxos(_) => Protocol::handle_paxos(at, node, message),
+            Protocol::Register(_) => Protocol::handle_register(at, node, message),
+            Protocol::Ring(size) => Protocol::handle_ring(size, at, node, message),
+            Protocol::Mutex(size) => Protocol::handle_mutex(size, at, node, message),
+        }
+    }
+
+    fn handle_commit(size: u8, at: u8, node: &mut Node, message: Message, coin: bool) -> Network {
         let all = |message: Message| (1..=size).map(|to| (to, message)).collect();
         match message {
             Message::Start => all(Message::Prepare),
@@ -105,7 +147,7 @@ impl Protocol {
         }
     }
 
-    fn handle_paxos(self, at: u8, node: &mut Node, message: Message) -> Network {
+    fn handle_paxos(at: u8, node: &mut Node, message: Message) -> Network {
         let all = |message: Message| (1..=3).map(|to| (to, message)).collect();
         match message {
             Message::Propose { ballot, value } => {
@@ -146,6 +188,91 @@ impl Protocol {
             _ => Vec::new(),
         }
     }
+
+    fn handle_register(at: u8, node: &mut Node, message: Message) -> Network {
+        let all = |message: Message| (0..3).map(|to| (to, message)).collect();
+        match message {
+            Message::Operate { client, value } => {
+                node.wanted = Some((client, value));
+                all(Message::Get { from: at })
+            }
+            Message::Get { from } => vec![(from, Message::Got { from: at, stored: node.stored })],
+            Message::Got { from, stored: (stamp, value) } => {
+                insert(&mut node.got, (from, stamp, value));
+                if node.got.len() != 2 {
+                    return Vec::new();
+                }
+                let newest = node.got.iter().map(|it| (it.1, it.2)).max().unwrap_or_default();
+                let stored = match node.wanted {
+                    Some((client, own)) if own > 0 => ((newest.0 / 10 + 1) * 10 + client, own),
+                    _ => newest,
+                };
+                node.picked = Some(stored);
+                all(Message::Put { from: at, stored })
+            }
+            Message::Put { from, stored } => {
+                node.stored = node.stored.max(stored);
+                vec![(from, Message::Ack { from: at })]
+            }
+            Message::Ack { from } => {
+                insert(&mut node.kept, from);
+                if node.kept.len() == 2 {
+                    node.done = node.picked.map(|picked| picked.0);
+                }
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn handle_ring(size: u8, at: u8, node: &mut Node, message: Message) -> Network {
+        let next = (at + size - 1) % size;
+        let elected = match message {
+            Message::Start => return vec![(next, Message::Token { number: at })],
+            Message::Token { number } if number > at => return vec![(next, message)],
+            Message::Token { number } if number == at => number,
+            Message::Elected { number } => number,
+            _ => return Vec::new(),
+        };
+        match node.leader.replace(elected) {
+            None => vec![(next, Message::Elected { number: elected })],
+            Some(_) => Vec::new(),
+        }
+    }
+
+    fn handle_mutex(size: u8, at: u8, node: &mut Node, message: Message) -> Network {
+        let grant = |to: u8| (to, Message::Grant { from: at });
+        match message {
+            Message::Want => {
+                node.clock += 1;
+                node.wants = Some(node.clock);
+                let request = Message::Request { from: at, time: node.clock };
+                (1..=size).filter(|to| *to != at).map(|to| (to, request)).collect()
+            }
+            Message::Request { from, time } => {
+                node.clock = node.clock.max(time);
+                if node.wants.is_some_and(|since| (since, at) < (time, from)) {
+                    insert(&mut node.waiting, from);
+                    return Vec::new();
+                }
+                vec![grant(from)]
+            }
+            Message::Grant { from } => {
+                insert(&mut node.granted, from);
+                if node.granted.len() < usize::from(size) - 1 {
+                    return Vec::new();
+                }
+                node.holds = true;
+                vec![(0, Message::Use { from: at })]
+            }
+            Message::Use { from } => vec![(from, Message::Used)],
+            Message::Used => {
+                (node.wants, node.holds) = (None, false);
+                std::mem::take(&mut node.waiting).into_iter().map(grant).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl Model for Protocol {
@@ -162,6 +289,15 @@ impl Model for Protocol {
                 };
                 (3 + ballots.max(1), (1..=ballots).map(propose).collect())
             }
+            Protocol::Register(clients) => {
+                let operate = |client: u8| {
+                    let value = if client % 2 == 1 { client } else { 0 };
+                    (2 + client, Message::Operate { client, value })
+                };
+                (3 + clients, (1..=clients).map(operate).collect())
+            }
+            Protocol::Ring(size) => (size, (0..size).map(|at| (at, Message::Start)).collect()),
+            Protocol::Mutex(size) => (size + 1, (1..=size).map(|at| (at, Message::Want)).collect()),
         };
         let mut network: Network = network;
         network.sort_unstable();
@@ -201,6 +337,16 @@ impl Model for Protocol {
                 !(decided(true) && decided(false))
             }
             Protocol::Paxos(_) => state.nodes[0].chosen.len() <= 1,
+            Protocol::Register(_) => state.nodes.iter().filter_map(|it| it.done).all(|done| {
+                let older = state.nodes[..3].iter().filter(|it| it.stored.0 < done);
+                older.count() < 2
+            }),
+            Protocol::Ring(_) => {
+                let mut leaders = state.nodes.iter().filter_map(|it| it.leader);
+                let first = leaders.next();
+                leaders.all(|other| Some(other) == first)
+            }
+            Protocol::Mutex(_) => state.nodes.iter().filter(|it| it.holds).count() <= 1,
         })]
     }
 }
@@ -225,7 +371,10 @@ fn main() {
     let protocol = match name.as_str() {
         "commit" => Protocol::Commit(size),
         "paxos" => Protocol::Paxos(size),
-        _ => panic!("commit SIZE or paxos BALLOTS"),
+        "register" => Protocol::Register(size),
+        "ring" => Protocol::Ring(size),
+        "mutex" => Protocol::Mutex(size),
+        _ => panic!("commit, paxos, register, ring or mutex, and a SIZE"),
     };
     let (before, held) = (cpu(), memory("VmRSS:"));
     let checker = protocol.checker().threads(1).spawn_bfs().join();

@@ -99,7 +99,7 @@ fn copy<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId, asked: Qu
         return begin(world, events);
     };
     let (copied, reply) = fleet.desk.copy(asker, (&alive.node, foreign), COPY_ROWS);
-    if let Copied::Requires(tables) = &copied {
+    if let Copied::Requires { tables, .. } = &copied {
         supply(world, events, (asker, asked), tables);
     }
     let fleet = world.fleet();
@@ -107,13 +107,30 @@ fn copy<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId, asked: Qu
     events.charge(COPY_ROWS);
     reply.into_iter().for_each(|reply| deliver(world, events, reply));
     match copied {
-        Copied::More | Copied::Requires(_) => {
+        Copied::Requires { record: true, .. } => {
+            events.dpc(move |world, events| write_record(world, events, asker, asked));
+        }
+        Copied::More | Copied::Requires { .. } => {
             events.dpc(move |world, events| copy(world, events, asker, asked));
         }
         Copied::Done => {
             begin(world, events);
             go_on(world, events);
         }
+    }
+}
+
+/// Makes the rows of a page of the node's record, and of the next, and then goes on to copy.
+fn write_record<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId, asked: QueriedNode) {
+    let now_ns = events.now().0;
+    let slot = world.fleet().slots.get_mut(asked.node as usize);
+    let slot = slot.filter(|slot| slot.life == asked.life);
+    let alive = slot.and_then(|slot| slot.alive.as_mut());
+    if alive.is_some_and(|alive| alive.node.write_record(now_ns)) {
+        events.charge(COPY_ROWS);
+        events.dpc(move |world, events| write_record(world, events, asker, asked));
+    } else {
+        copy(world, events, asker, asked);
     }
 }
 

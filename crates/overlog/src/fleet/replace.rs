@@ -54,7 +54,7 @@ pub fn can_replace<W: World>(
 ) -> Result<(), Kept> {
     let now_ns = events.now().0;
     let Fleet { slots, observer, .. } = world.fleet();
-    for alive in slots.iter().filter_map(|slot| slot.alive.as_ref()) {
+    for alive in slots.iter_mut().filter_map(|slot| slot.alive.as_mut()) {
         match alive.node.prepare(program, now_ns, &mut **observer) {
             Ok(_) | Err(Kept::Busy) => {}
             Err(why) => return Err(why),
@@ -68,8 +68,8 @@ fn attempt<W: World>(world: &mut W, events: &mut Loop<W>) -> Result<(), Kept> {
     let Fleet { slots, observer, pending, .. } = world.fleet();
     let Some(program) = pending.clone() else { return Ok(()) };
     let mut prepared = Vec::new();
-    for (number, slot) in (0..).zip(&*slots) {
-        let Some(alive) = &slot.alive else { continue };
+    for (number, slot) in (0..).zip(&mut *slots) {
+        let Some(alive) = &mut slot.alive else { continue };
         match alive.node.prepare(&program, now_ns, &mut **observer) {
             Ok(replacement) => prepared.push((NodeId(number), slot.life, replacement)),
             Err(Kept::Busy) => {

@@ -268,6 +268,19 @@ impl Fleet {
         self.slots.get(id.0 as usize)?.alive.as_ref().map(|alive| &alive.node)
     }
 
+    /// Makes the [rows of a node's record](Node::write_record), all of them, if this is one of its
+    /// tables.
+    pub fn write_record(&mut self, id: NodeId, table: RelationId, now_ns: u64) {
+        let traces = &self.program.compiled.traces;
+        if !traces.as_ref().is_some_and(|it| it.is_record(table)) {
+            return;
+        }
+        let slot = self.slots.get_mut(id.0 as usize);
+        if let Some(alive) = slot.and_then(|slot| slot.alive.as_mut()) {
+            while alive.node.write_record(now_ns) {}
+        }
+    }
+
     /// The address of a node.
     pub fn address(&self, id: NodeId) -> Option<&str> {
         self.slots.get(id.0 as usize).map(|slot| slot.identity.address.as_str())

@@ -96,7 +96,7 @@ impl Node {
 
     fn begin_traced(&mut self, traced: &Traced, observer: &mut dyn Observer) {
         match traced {
-            Traced::Recorded(records) => self.turn.records.append(records),
+            Traced::Recorded(records) => self.recorder.open.append(records),
             Traced::Received(Received { relation, row, delete, sender }) => {
                 if !delete {
                     self.note_sender(*relation, row.as_seq(), sender, observer);

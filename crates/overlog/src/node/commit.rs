@@ -25,7 +25,7 @@ impl Node {
     pub fn commit(&mut self, observer: &mut dyn Observer) {
         match self.profiler.is_on() {
             true => self.measured(Engine::Commit, |node| node.commit_all(observer)),
-            false if self.turn.changes_nothing() => {}
+            false if self.turn.changes_nothing() && self.recorder.open.is_idle() => {}
             false => self.commit_all(observer),
         }
     }
@@ -204,6 +204,7 @@ impl Node {
         say!(Debug, "node", "{}: a turn derives too much and is given up", self.identity.address);
         self.views.roll_back(&mut self.database);
         self.inbox.end();
+        self.recorder.open.roll_back();
         // It may have grown large: its memory is freed.
         self.turn = Turn { now_ns: self.turn.now_ns, ..Turn::default() };
         for stage in self.staging.abandon() {

@@ -1,5 +1,6 @@
 //! The second part of a turn: strands run until nothing is left that starts one.
 
+use smallvec::SmallVec;
 use tidemill_relation::cost::Cost;
 use tidemill_relation::expr::{Ambient, Scope};
 use tidemill_relation::native;
@@ -184,6 +185,7 @@ impl Node {
         let most = &self.allowances;
         let tuples_left = most.tuples.get().saturating_sub(self.turn.taken.tuples);
         let mut began = if MEASURES { self.profiler.now() } else { None };
+        let mut event = None;
         for &position in strands {
             let strand: &Strand = &program.plan().strands[position as usize];
             let rule = strand.rule;
@@ -230,10 +232,12 @@ impl Node {
                         inner: sink,
                         names,
                         database: &self.database,
-                        records: recorded.map(|_| &mut self.turn.records),
+                        records: recorded.map(|_| &mut self.recorder.open),
                         is_explained: explained.is_some(),
                         premises: Premises::new(&strand.output),
                         trigger: (relation, columns),
+                        event: &mut event,
+                        recorded: SmallVec::new(),
                         at_ns: self.ambient.now_ns(),
                     };
                     run_traced(strand, columns, reading, scope, &mut sink);

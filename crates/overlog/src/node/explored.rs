@@ -17,6 +17,7 @@ use super::ambient::Chosen;
 use super::event::Event;
 use super::inbox::Inbox;
 use super::profiler::Profiler;
+use super::recorder::Recorder;
 use super::shipping::Shipping;
 use super::staging::Staging;
 use super::tuples::Send;
@@ -60,6 +61,7 @@ impl Node {
             allowances: self.allowances,
             given_up: self.given_up.clone(),
             order: None,
+            recorder: Recorder::default(),
         }
     }
 

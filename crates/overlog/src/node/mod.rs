@@ -36,6 +36,7 @@ mod profile;
 mod profiler;
 mod program;
 mod record;
+mod recorder;
 mod recording;
 mod records;
 mod replace;
@@ -70,6 +71,7 @@ use allowances::Allowances;
 use ambient::NodeAmbient;
 use inbox::Inbox;
 use profiler::Profiler;
+use recorder::Recorder;
 use shipping::Shipping;
 use staging::Staging;
 use turn::Turn;
@@ -144,6 +146,8 @@ pub struct Node {
     given_up: SortedMap<Option<RuleId>, u64>,
     /// The order of its events, if that is observed.
     order: Option<Box<EventOrder>>,
+    /// What its traced rules have done.
+    recorder: Recorder,
 }
 
 impl Node {
@@ -172,6 +176,7 @@ impl Node {
             allowances: Allowances::default(),
             given_up: SortedMap::new(),
             order: None,
+            recorder: Recorder::default(),
             program,
         };
         node.periodics = node.evaluate_periodics();

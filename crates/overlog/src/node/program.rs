@@ -38,6 +38,8 @@ pub struct Program {
     /// By relation: its event tuples are shown beyond strands and stages: to observers, the check
     /// for violations, histories, the world outside the fleet.
     pub(super) shown: Vec<bool>,
+    /// Rules, watches or the world outside the fleet read the tables of the record.
+    pub(super) reads_record: bool,
     /// The turns that need no queue.
     pub(super) short: ShortTurns,
     post: OnceLock<Arc<Post>>,
@@ -96,7 +98,7 @@ impl Program {
                         || watching.history == Some(id)
                         || exported(id))
             })
-            .collect();
+            .collect::<Vec<_>>();
         let (relations, rules) = (plan.relations.len(), plan.rules.len());
         let (strands, strata) = (plan.strands.len(), plan.strata.len());
         say!(
@@ -109,7 +111,8 @@ impl Program {
         let ends = watching.violation.into_iter().chain(watching.history);
         ends.for_each(|relation| shown[relation.index()] = true);
         let compilation = Arc::new(Compilation::new(&compiled.plan));
-        let short = ShortTurns::new(&compiled, &dispatch, &shown);
+        let reads_record = compiled.traces.as_ref().is_some_and(|it| it.are_read(plan, &observed));
+        let short = ShortTurns::new(&compiled, &dispatch, (&shown, &watching));
         let mut by_name: Vec<_> = (0..relations as u32).map(RelationId).collect();
         by_name.sort_by(|one, other| name_of(plan, *one).cmp(name_of(plan, *other)));
         Program {
@@ -120,6 +123,7 @@ impl Program {
             observed,
             crossing,
             shown,
+            reads_record,
             short,
             post,
             registry,
@@ -164,12 +168,14 @@ impl Program {
         let Some(crosses) = self.crossing.get_mut(relation.index()) else { return };
         *crosses = true;
         self.shown[relation.index()] = true;
+        self.reads_record |= self.compiled.traces.as_ref().is_some_and(|it| it.is_record(relation));
         let is_table = self.compiled.plan.relation(relation).table().is_some();
         if is_table && !self.observed.contains(&relation) {
             self.observed.push(relation);
         }
         if self.explained.is_none() {
-            self.short = ShortTurns::new(&self.compiled, &self.dispatch, &self.shown);
+            let seen = (&self.shown[..], &self.watching);
+            self.short = ShortTurns::new(&self.compiled, &self.dispatch, seen);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The traced variant of a strand's sink: it also records derivations.
 
+use smallvec::SmallVec;
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::EvalError;
 use tidemill_relation::plan::{Action, Output, RelationId, RuleId};
@@ -23,24 +24,39 @@ pub(super) struct Recording<'n, 'd> {
     pub(super) premises: Premises,
     /// The tuple that started the strand.
     pub(super) trigger: (RelationId, Seq<'d>),
+    /// Its position in the record, if it is recorded already.
+    pub(super) event: &'d mut Option<u32>,
+    /// The premises of the last result with their positions in the record.
+    pub(super) recorded: SmallVec<[(JoinedRow, u32); 8]>,
     /// The time as rules see it.
     pub(super) at_ns: i64,
 }
 
 impl Recording<'_, '_> {
     fn record(&mut self, output: &Output, columns: &[Value<'_>], remote: bool) {
-        let (names, (relation, trigger)) = (self.names, self.trigger);
         let Some(records) = &mut self.records else { return };
-        let id = names.id(output.relation, columns.iter().copied());
-        let executed = Executed { rule: self.inner.rule, output: id, remote, at_ns: self.at_ns };
-        records.content(id, output.relation, columns.iter().copied());
-        let input = names.id(relation, trigger.iter());
-        records.content(input, relation, trigger.iter());
-        records.input(executed, input, Role::Event);
-        for premise in self.premises.of_result() {
-            let values = || self.database.table(premise.relation).values(premise.row);
-            let input = names.id(premise.relation, values());
-            records.content(input, premise.relation, values());
+        let premises = self.premises.of_result();
+        if !records.has_room(1 + premises.len()) {
+            return;
+        }
+        let position = records.tuple(output.relation, columns.iter().copied());
+        let (rule, at_ns) = (self.inner.rule, self.at_ns);
+        let executed = Executed { rule, output: position, remote, at_ns };
+        let (relation, trigger) = self.trigger;
+        let event = self.event.get_or_insert_with(|| records.tuple_seq(relation, trigger));
+        records.input(executed, *event, Role::Event);
+        for (number, premise) in premises.iter().enumerate() {
+            // The outer rows of a join are those of the result before.
+            let input = match self.recorded.get(number) {
+                Some((row, position)) if row == premise => *position,
+                _ => {
+                    self.recorded.truncate(number);
+                    let table = self.database.table(premise.relation);
+                    let input = records.tuple(premise.relation, table.values(premise.row));
+                    self.recorded.push((*premise, input));
+                    input
+                }
+            };
             records.input(executed, input, Role::Precondition);
         }
     }

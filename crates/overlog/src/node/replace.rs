@@ -23,6 +23,7 @@ use super::event::{Event, Periodic, Traced};
 use super::failing::Failing;
 use super::kept::Kept;
 use super::program::Program;
+use super::recorder::Recorder;
 use super::tuples::Send;
 use super::turn::Turn;
 use super::watch::Observer;
@@ -82,12 +83,13 @@ impl Node {
         here
     }
 
-    /// Prepares the state for another program; the node is unchanged.
+    /// Prepares the state for another program; the node is unchanged but for the
+    /// [rows of its record](Node::write_record).
     ///
     /// # Errors
     /// Why its program must be kept.
     pub fn prepare(
-        &self,
+        &mut self,
         program: &Arc<Program>,
         now_ns: u64,
         observer: &mut dyn Observer,
@@ -95,6 +97,7 @@ impl Node {
         if self.inbox.running().is_some() || !self.staging.waiting.is_empty() {
             return Err(Kept::Busy);
         }
+        while self.write_record(now_ns) {}
         let gone = self.facts_without(program, &self.program);
         let plan = program.plan();
         let secret = *self.database.secret();
@@ -158,6 +161,7 @@ impl Node {
         (self.database, self.views) = (database, views);
         self.views.measure(self.profiler.clock());
         (self.counters, self.reported) = (counters, reported);
+        self.recorder = Recorder::default();
         let dropped = self.take_over(&program, &timers, now_ns);
         let mut follows = self.ship(&program, &changes);
         for (change, columns) in changes.iter() {

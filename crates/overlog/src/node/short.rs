@@ -9,6 +9,7 @@ use tidemill_relation::plan::{Action, RelationId, RuleId};
 
 use super::dispatch::Dispatch;
 use super::tuples::{Derived, TupleOrigin};
+use super::watch::Watching;
 use crate::program::Compiled;
 
 /// By relation, its turns if they are short.
@@ -36,7 +37,11 @@ pub(super) struct ShortStrand {
 
 impl ShortTurns {
     /// `shown`: the relations whose event tuples are shown.
-    pub(super) fn new(compiled: &Compiled, dispatch: &Dispatch, shown: &[bool]) -> ShortTurns {
+    pub(super) fn new(
+        compiled: &Compiled,
+        dispatch: &Dispatch,
+        (shown, watching): (&[bool], &Watching),
+    ) -> ShortTurns {
         let plan = &compiled.plan;
         let is_untaken = |relation: RelationId| {
             let at = relation.index();
@@ -52,6 +57,7 @@ impl ShortTurns {
             };
             let is_short = !strands.is_empty()
                 && !shown[relation]
+                && !watching.traces(RelationId(relation as u32))
                 && !plan.relations[relation].is_open()
                 && dispatch.stages[relation].is_empty()
                 && strands.iter().all(ends);

@@ -5,7 +5,6 @@ use tidemill_relation::view::Change;
 use tidemill_relation::{TupleBuf, Value};
 
 use super::allowances::Taken;
-use super::records::{NotedIds, Records};
 use super::tuples::{Crossing, Derived, Send, TupleOrigin};
 use super::untaken::Untaken;
 
@@ -35,9 +34,6 @@ pub(super) struct Turn {
     pub(super) crossings: TupleBuf<Crossing>,
     /// The net changes of the turn before, kept for their memory.
     pub(super) net: TupleBuf<Change>,
-    /// The records of traced rules.
-    pub(super) records: Records,
-    pub(super) noted: NotedIds,
     /// Its commit removes expired rows.
     pub(super) expiry: bool,
 }
@@ -46,7 +42,7 @@ impl Turn {
     /// Whether its commit has nothing to do.
     #[inline]
     pub(super) fn changes_nothing(&self) -> bool {
-        !self.expiry && self.changes.is_empty() && self.sends.is_empty() && self.records.is_empty()
+        !self.expiry && self.changes.is_empty() && self.sends.is_empty()
     }
 
     /// Notes a change of a table that comes from outside.

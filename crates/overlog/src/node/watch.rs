@@ -74,8 +74,10 @@ pub(super) struct Watching {
     queries: Vec<Vec<Query>>,
     /// By relation, whether it starts traced strands; empty if nothing is traced.
     traced: Vec<bool>,
-    /// Something is watched or traced.
+    /// Something is watched.
     pub(super) any: bool,
+    /// Something is watched or traced.
+    any_joins: bool,
     pub(super) violation: Option<RelationId>,
     pub(super) history: Option<RelationId>,
 }
@@ -101,9 +103,9 @@ impl Watching {
         }
         let relations = (0..plan.relations.len() as u32).map(RelationId);
         let traced = traces.map(|traces| relations.map(|it| traces.starts(it)).collect());
-        let (any, traced) = (any || traced.is_some(), traced.unwrap_or_default());
+        let (any_joins, traced) = (any || traced.is_some(), traced.unwrap_or_default());
         let (violation, history) = (plan.find("violation"), plan.find("history"));
-        Watching { stages, queries: standing, traced, any, violation, history }
+        Watching { stages, queries: standing, traced, any, any_joins, violation, history }
     }
 
     /// Whether some tuples of the relation may have to be shown at this stage.
@@ -118,9 +120,12 @@ impl Watching {
     /// watched, or traced.
     #[inline]
     pub(super) fn sees_joins(&self, relation: RelationId) -> bool {
-        self.any
-            && (self.wants(relation, Stage::AfterJoin)
-                || self.traced.get(relation.index()).is_some_and(|traced| *traced))
+        self.any_joins && (self.wants(relation, Stage::AfterJoin) || self.traces(relation))
+    }
+
+    /// Whether the relation starts traced strands.
+    pub(super) fn traces(&self, relation: RelationId) -> bool {
+        self.traced.get(relation.index()).is_some_and(|traced| *traced)
     }
 
     /// Whether this tuple is to be shown: its stage is watched, or a standing query fits it.
@@ -142,7 +147,7 @@ impl Watching {
     /// Makes all joins visible from now on.
     pub(super) fn see_joins(&mut self) {
         self.traced = vec![true; self.stages.len()];
-        self.any = true;
+        self.any_joins = true;
     }
 
     /// True if anything of the relation is watched.

@@ -106,8 +106,13 @@ pub struct Reply {
 /// The progress of copying tables.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Copied {
-    /// The rows of these tables of the system are to be [supplied](Desk::supply) first.
-    Requires(Vec<&'static str>),
+    /// Rows are needed first.
+    Requires {
+        /// Tables of the system, to be [supplied](Desk::supply).
+        tables: Vec<&'static str>,
+        /// The rows of the [node's record](crate::node::Node::write_record) are to be made, too.
+        record: bool,
+    },
     /// There is more to copy.
     More,
     /// The question can continue without the node, or is over.
@@ -328,7 +333,7 @@ impl Desk {
                 self.queue(id);
                 (Copied::Done, self.weigh(id))
             }
-            Ok(Copied::Requires(tables)) => (Copied::Requires(tables), None),
+            Ok(required @ Copied::Requires { .. }) => (required, None),
             Ok(Copied::More) => {
                 let reply = self.weigh(id);
                 let is_over = self.copying != Some(id);
@@ -357,10 +362,11 @@ impl Desk {
                 None => Evaluation::new(node.into(), text, limits)?,
             };
             self.counters.evaluated += 1;
-            let tables = evaluation.system_tables();
+            let (tables, record) = (evaluation.system_tables(), evaluation.reads_record());
             question.part = Part::Copy(Box::new(evaluation));
-            if !tables.is_empty() {
-                return Ok(Copied::Requires(tables.iter().map(|table| table.name).collect()));
+            if record || !tables.is_empty() {
+                let tables = tables.iter().map(|table| table.name).collect();
+                return Ok(Copied::Requires { tables, record });
             }
         }
         let Part::Copy(mut evaluation) = question.part.take() else { return Ok(Copied::Done) };

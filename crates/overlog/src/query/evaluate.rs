@@ -286,6 +286,12 @@ impl Evaluation {
         of_system.collect()
     }
 
+    /// Whether it reads a table of the record of the node.
+    pub(super) fn reads_record(&self) -> bool {
+        let table = |source: &Source| system::find(&source.name).filter(|it| it.is_recorded());
+        self.sources.iter().any(|source| source.from.is_some() && table(source).is_some())
+    }
+
     /// Takes the rows of a table of the system, which is not copied from the node then.
     pub(super) fn supply(&mut self, name: &str, rows: &[Vec<OwnedValue>]) -> Result<(), Failure> {
         let Some(at) = self.sources.iter().position(|source| source.name == name) else {

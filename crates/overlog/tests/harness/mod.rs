@@ -210,14 +210,23 @@ impl Network {
 
     /// Runs until `seconds` of virtual time.
     pub fn run_to(&mut self, seconds: f64) -> &mut Network {
-        self.events.run_until(&mut self.world, Time::from_secs_f64(seconds));
-        self
+        self.run_until(Time::from_secs_f64(seconds))
     }
 
     /// Runs `seconds` more.
     pub fn run_for(&mut self, seconds: f64) -> &mut Network {
         let end = self.events.now() + Duration::from_secs_f64(seconds);
+        self.run_until(end)
+    }
+
+    /// The tables of the record have all rows when it has run.
+    fn run_until(&mut self, end: Time) -> &mut Network {
         self.events.run_until(&mut self.world, end);
+        if let Some(table) = self.world.fleet.program().plan().find("sys::ruleExec") {
+            for node in self.world.fleet.ids().collect::<Vec<_>>() {
+                self.world.fleet.write_record(node, table, end.0);
+            }
+        }
         self
     }
 

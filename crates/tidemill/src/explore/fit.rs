@@ -3,17 +3,15 @@
 use tidemill_overlog::program::{Compiled, Global};
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::{Expr, FunctionId};
-use tidemill_relation::plan::{Bind, HeadColumn, On, Plan, Relation, Strand};
+use tidemill_relation::plan::{Bind, HeadColumn, On, Plan, Relation, Rule, Strand};
 
+use super::symbols::{self, SYMBOLS};
 use crate::history;
 use crate::program::{FileKind, Kinds, Program};
 use crate::unsettled;
 
 /// The relation in which rules report violations.
 pub(super) const VIOLATION: &str = "violation";
-
-/// Functions whose results are treated as symbols: values that equal no other.
-const SYMBOLS: [&str; 2] = ["rand", "idgen"];
 
 /// Why a program cannot be explored; `None` if it can.
 pub(super) fn refusal(program: &Program) -> Option<String> {
@@ -102,10 +100,11 @@ pub(super) fn traits(rules: &Compiled) -> Traits {
         traits.reasons.push(format!("{reason} ({})", place(rule)));
     }
     let drawing = SYMBOLS.into_iter().find_map(calling);
-    if let Some(rule) = drawing.or_else(|| plan.strands.iter().find_map(numbered)) {
-        traits.uses_symbols = true;
+    traits.uses_symbols = drawing.or_else(|| plan.strands.iter().find_map(numbered)).is_some();
+    if let Some(rule) = symbols::computing(rules).filter(|_| traits.uses_symbols) {
         let reason = "each random value is taken for one that equals no other, in one order";
-        traits.reasons.push(format!("{reason} ({})", place(rule)));
+        let Rule { name, place, .. } = rule;
+        traits.reasons.push(format!("{reason}, and more is made of it (rule {name} at {place})"));
     }
     if let Some(reason) = drawn_at_start(rules) {
         traits.reasons.push(reason);

@@ -67,6 +67,7 @@ mod search;
 mod seen;
 mod sharded;
 mod steps;
+mod symbols;
 mod symmetry;
 mod turns;
 

@@ -243,6 +243,7 @@ fn expect(
         if living && !machine.is_alive(NodeId(*node)) {
             continue;
         }
+        machine.fleet.write_record(NodeId(*node), *relation, events.now().0);
         match disappointment(machine, *node, *relation, pattern, count) {
             None => machine.journal.get_mut().expectations_met += 1,
             Some(failure) => {

@@ -2,6 +2,7 @@
 //! reduction a search finds the same as a plain search.
 
 mod fingerprint;
+mod models;
 mod world;
 
 use std::fmt::Write as _;

@@ -1,18 +1,20 @@
 //! Checks whether histories are linearizable: `histories`. The peer is porcupine, in Go.
 //!
 //! A history comes from a real object: each operation takes effect at a point between its
-//! invocation and its response. In a wrong one a single result is changed.
+//! invocation and its response. In a wrong one a single result is changed. The verdicts on many
+//! small [random] ones are compared with those of the peer. Of a wrong history ours also finds the
+//! smallest part that is wrong, which takes most of its time there.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+mod porcupine;
+mod random;
 
+use porcupine::Porcupine;
 use tidemill_history::{Model, Operation, Value, Verdict, check};
 use tidemill_stdx::rng::Rng;
 
 use crate::clock::cpu_seconds;
 use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
-use crate::tool;
 
 const METRIC: (&str, &str) = ("cpu_s", "s");
 
@@ -58,7 +60,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         queue("queue-wrong", false),
     ];
     let runs = if extent.small { 1 } else { 5 };
-    let peer = extent.peers.then(porcupine);
+    let peer = extent.peers.then(Porcupine::build);
     if let Some(Err(absent)) = &peer {
         report.note(&format!("porcupine is absent: {absent}"));
     }
@@ -73,8 +75,12 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
                 other => return Err(format!("{}: {other:?}", case.name)),
             }
             ours.push(seconds);
-            if let Some(Ok(program)) = &peer {
-                theirs.push(with_porcupine(program, &case, &history)?);
+            if let Some(Ok(peer)) = &peer {
+                let checked = peer.check(case.model, std::slice::from_ref(&history))?;
+                match checked[..] {
+                    [(is_right, seconds)] if is_right == case.is_right => theirs.push(seconds),
+                    _ => return Err(format!("porcupine says {checked:?} of {}", case.name)),
+                }
             }
         }
         let mut rows = vec![Row::median("histories", case.name, "tidemill", METRIC, ours)];
@@ -83,7 +89,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         }
         report.case(&rows, Better::Low);
     }
-    Ok(())
+    random::run(extent, report, peer.as_ref().and_then(|peer| peer.as_ref().ok()))
 }
 
 impl Case {
@@ -133,52 +139,4 @@ impl Case {
         }
         history
     }
-}
-
-fn porcupine() -> Result<std::path::PathBuf, String> {
-    let program = tool::target("go-porcupine")?.join("go-porcupine");
-    let mut build = Command::new("go");
-    build.arg("build").arg("-o").arg(&program).arg(".").current_dir(tool::source("go-porcupine"));
-    tool::stdout_of(&mut build, "go")?;
-    Ok(program)
-}
-
-/// The CPU time of the peer, whose verdict must be right.
-fn with_porcupine(
-    program: &std::path::Path,
-    case: &Case,
-    history: &[Operation],
-) -> Result<f64, String> {
-    let mut text = format!("{}\n", case.model.name());
-    for Operation { name, argument, result, invoked, returned } in history {
-        let number = |value: Option<&Value>| match value {
-            Some(Value::Int(number)) => *number,
-            _ => -1,
-        };
-        let (key, value) = match argument {
-            Value::List(values) => (number(values.first()), number(values.get(1))),
-            value if case.model == Model::Kv => (number(Some(value)), -1),
-            value => (0, number(Some(value))),
-        };
-        let (result, returned) = (number(Some(result)), returned.unwrap_or(-1));
-        // Times start at 0, as -1 means none.
-        let start = case.clients as i64 * 50;
-        let (invoked, returned) =
-            (invoked + start, if returned == -1 { -1 } else { returned + start });
-        text += &format!("{name} {key} {value} {result} {invoked} {returned}\n");
-    }
-    let failed = |error: std::io::Error| format!("porcupine: {error}");
-    let mut command = Command::new(program);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().map_err(failed)?;
-    let mut input = child.stdin.take().ok_or("porcupine reads nothing")?;
-    input.write_all(text.as_bytes()).map_err(failed)?;
-    drop(input);
-    let output = child.wait_with_output().map_err(failed)?;
-    let line = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (verdict, seconds) = line.trim().split_once(' ').ok_or("porcupine says nothing")?;
-    if (verdict == "1") != case.is_right {
-        return Err(format!("porcupine says {verdict} of {}", case.name));
-    }
-    seconds.parse().map_err(|_| format!("porcupine says {line}"))
 }

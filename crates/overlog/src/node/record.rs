@@ -90,7 +90,6 @@ impl Node {
         let Some(traces) = &program.compiled.traces else { return false };
         let plan = program.plan();
         let wrote = self.write_page(traces, |node, row, at_ns| {
-            node.counters.tables[row.table.index()].inserted += 1;
             node.views.insert(plan, &mut node.database, row.table, row.columns, at_ns);
         });
         let is_mortal = |table: &RelationId| program.dispatch.mortal.contains(table);

@@ -37,7 +37,7 @@ pub mod flows;
 mod inbox;
 pub(crate) mod instances;
 mod latency;
-mod messages;
+pub(crate) mod messages;
 pub mod packets;
 mod parameters;
 pub mod programs;

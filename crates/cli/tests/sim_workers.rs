@@ -340,6 +340,9 @@ fn a_mix_on_a_single_worker_has_a_reason() {
         reason.map(str::to_owned)
     };
     assert_eq!(reason(&[&rules, &components, &graph, "--for", "2"]), None);
+    let one = sim(&[&components, "--for", "2"], 2);
+    let one = String::from_utf8_lossy(&one.stderr).into_owned();
+    assert!(one.contains("tidemill: one worker only: there is one node\n"), "{one}");
     let ends = "a run without an end ends with the main parts of all nodes";
     assert_eq!(reason(&[&components]).as_deref(), Some(ends));
     assert_eq!(

@@ -16,6 +16,9 @@ const OF_ALL: [&str; 3] = ["sys::counter", "sys::log", "sys::turn"];
 pub(super) fn reason(setup: &Setup) -> Option<String> {
     let (common, options) = (&setup.common, &setup.common.options);
     let plan = common.rules.plan();
+    if options.nodes <= 1 {
+        return Some("there is one node".to_owned());
+    }
     let of_parts = of_parts(setup);
     if of_parts.is_some() {
         return of_parts;

@@ -133,6 +133,8 @@ impl Arp {
 }
 
 impl App for Arp {
+    const GAUGES: &'static [&'static str] = &["resolved"];
+
     fn new(config: ArpConfig, start: &mut Start) -> Result<Arp, Fault> {
         let ArpConfig { mac, address, gateway } = config;
         let (name, fanout) = (start.name().to_owned(), start.fanout().clone());

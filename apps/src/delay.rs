@@ -46,6 +46,8 @@ pub struct Delay {
 }
 
 impl App for Delay {
+    const GAUGES: &'static [&'static str] = &["kept", "kept_bytes"];
+
     fn validate(config: &DelayConfig) -> Result<(), ConfigError> {
         if !(0.0..=SECONDS_MAX).contains(&config.seconds) {
             return Err(ConfigError::new("seconds", "it must be 0 to 86400"));

@@ -40,6 +40,8 @@ pub struct LearningBridge {
 }
 
 impl App for LearningBridge {
+    const GAUGES: &'static [&'static str] = &["addresses"];
+
     fn new(config: LearningBridgeConfig, _: &mut Start) -> Result<LearningBridge, Fault> {
         Ok(LearningBridge {
             own: Vec::new(),

@@ -35,6 +35,8 @@ pub struct Match {
 }
 
 impl App for Match {
+    const GAUGES: &'static [&'static str] = &["unmatched"];
+
     fn new(_: MatchConfig, _: &mut Start) -> Result<Match, Fault> {
         Ok(Match { waiting: Default::default(), matched: 0, differing: 0 })
     }

@@ -129,6 +129,8 @@ impl FreePorts {
 type Reason = &'static str;
 
 impl App for Nat44 {
+    const GAUGES: &'static [&'static str] = &["mappings"];
+
     fn validate(config: &Nat44Config) -> Result<(), ConfigError> {
         if config.first_port <= config.last_port && config.first_port > 0 {
             Ok(())

@@ -111,6 +111,8 @@ pub struct Reassemble {
 }
 
 impl App for Reassemble {
+    const GAUGES: &'static [&'static str] = &["incomplete", "kept_bytes"];
+
     fn validate(config: &ReassembleConfig) -> Result<(), ConfigError> {
         let least = BYTES_MAX + FRAGMENT_COST;
         match (config.datagrams, config.bytes as usize) {

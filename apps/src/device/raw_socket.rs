@@ -157,6 +157,8 @@ fn open(
 }
 
 impl App for RawSocket {
+    const GAUGES: &'static [&'static str] = &["filter_instructions"];
+
     fn validate(config: &RawSocketConfig) -> Result<(), ConfigError> {
         if config.block_ms > BLOCK_MS_MAX {
             return Err(ConfigError::new("block_ms", "it must be 10000 at most"));

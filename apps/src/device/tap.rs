@@ -62,6 +62,8 @@ fn queues(fanout: &Fanout) -> Queues {
 }
 
 impl App for Tap {
+    const GAUGES: &'static [&'static str] = &["kernel_drops"];
+
     fn new(config: TapConfig, start: &mut Start) -> Result<Tap, Fault> {
         let queues = queues(start.fanout());
         let file =

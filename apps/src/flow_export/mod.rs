@@ -174,6 +174,8 @@ impl FlowExportConfig {
 }
 
 impl App for FlowExport {
+    const GAUGES: &'static [&'static str] = &["flows"];
+
     fn validate(config: &FlowExportConfig) -> Result<(), ConfigError> {
         let least = |key, number: u32, least: u32| {
             if number < least {

@@ -136,6 +136,8 @@ impl TcpReassemble {
 }
 
 impl App for TcpReassemble {
+    const GAUGES: &'static [&'static str] = &["streams", "waiting_bytes"];
+
     fn validate(config: &TcpReassembleConfig) -> Result<(), ConfigError> {
         let least = tidemill_packet::packet::MEMORY_MAX + SEGMENT_COST;
         match (config.streams, config.bytes as usize) {

@@ -31,6 +31,8 @@ mod sends;
 
 use tidemill_diag::{FileId, Span};
 
+pub use sends::Sent;
+
 /// A whole program: all its files.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Program {

@@ -136,7 +136,8 @@ pub enum Verb {
     Check(Sources),
     /// Format source files
     #[command(
-        after_help = "Examples:\n  tidemill fmt ring.olg\n  tidemill fmt --check *.olg *.com"
+        after_help = "Examples:\n  tidemill fmt ring.olg\n  tidemill fmt --check *.olg *.com\n  \
+        tidemill fmt DIR"
     )]
     Fmt {
         /// Change nothing; list the files that would change and end with status 1
@@ -319,13 +320,7 @@ pub struct PrintedArgs {
     /// Print the messages that tools and runs exchange
     #[arg(long, conflicts_with_all = ["files", "defines", "includes"])]
     pub control: bool,
-    /// Source files; several form one program
-    #[arg(required_unless_present = "control", value_name = "FILE")]
-    pub files: Vec<String>,
-    /// Define a macro before the first file is read
-    #[arg(short = 'D', value_name = "NAME=VALUE")]
-    pub defines: Vec<Define>,
-    /// Also look for included files in DIR
-    #[arg(short = 'I', value_name = "DIR")]
-    pub includes: Vec<std::path::PathBuf>,
+    /// The program.
+    #[command(flatten)]
+    pub sources: Option<Sources>,
 }

@@ -155,16 +155,37 @@ fn arguments_of_the_settings_reach_components() {
 }
 
 #[test]
-fn the_common_layout_of_a_folder_leaves_schemas_as_they_are() {
+fn fmt_and_schema_take_a_folder_with_schemas() {
     let folder = Folder::new();
     folder.file("a.olg", "a(@N,X):-b(@N,X).\n");
-    let schema = "syntax=\"proto3\";\nmessage A{}\n";
-    folder.file("a.proto", schema);
+    folder.file("a.proto", "syntax=\"proto3\";\nmessage A{}\n");
+    let descriptors = [0x0a, 0x00];
+    std::fs::write(folder.path().join("b.fds"), descriptors).expect("a file");
     let path = folder.path().display().to_string();
+    let checked = run(&["fmt", "--check", &path]);
+    let would = ["a.olg", "a.proto"]
+        .map(|file| format!("tidemill: {path}/{file} is not in the common layout\n"));
+    assert_eq!((status(&checked), stderr(&checked)), (1, would.concat()));
     let output = run(&["fmt", &path]);
     assert_eq!(status(&output), 0, "{}", stderr(&output));
-    let read = |name| std::fs::read_to_string(folder.path().join(name)).expect("a file");
-    assert_eq!((read("a.olg").as_str(), &*read("a.proto")), ("a(@N, X) :- b(@N, X).\n", schema));
-    // A single file needs a formatter for its kind.
-    assert_eq!(status(&run(&["fmt", &format!("{path}/a.proto")])), 1);
+    let read = |name| std::fs::read(folder.path().join(name)).expect("a file");
+    assert_eq!(read("a.olg"), b"a(@N, X) :- b(@N, X).\n");
+    assert_eq!(read("a.proto"), b"syntax = \"proto3\";\nmessage A {}\n");
+    assert_eq!(read("b.fds"), descriptors);
+    assert_eq!(status(&run(&["fmt", "--check", &path])), 0);
+    std::fs::remove_file(folder.path().join("b.fds")).expect("it is there");
+
+    let printed = run(&["schema", &path]);
+    assert_eq!(status(&printed), 0, "{}", stderr(&printed));
+    assert!(stdout(&printed).contains("message a {"), "{}", stdout(&printed));
+    let schema = run(&["schema", &format!("{path}/a.proto")]);
+    assert_eq!((status(&schema), stdout(&schema)), (0, String::new()));
+    assert!(stderr(&schema).contains("has no rules"), "{}", stderr(&schema));
+    folder.file("a.proto", "syntax = \"proto3\";\nmessage A { Missing m = 1; }\n");
+    let wrong = run(&["schema", &path]);
+    assert_eq!((status(&wrong), stdout(&wrong)), (1, String::new()), "{}", stderr(&wrong));
+    folder.file("a.proto", "syntax = \"proto3\";\nmessage A { int32 m = ; }\n");
+    let wrong = run(&["fmt", &path]);
+    assert_eq!(status(&wrong), 1);
+    assert!(stderr(&wrong).contains("a.proto:2:23: error"), "{}", stderr(&wrong));
 }

@@ -110,11 +110,51 @@ fn tables_that_start_anew_are_named() {
     let lines: Vec<&str> = notes.lines().filter(|line| line.starts_with("tidemill: ")).collect();
     let expected = [
         "tidemill: nothing has changed",
-        "tidemill: goes on with the new rules",
         "tidemill: the table `gone` is gone",
         "tidemill: the table `pair` starts anew, as it has another key",
+        "tidemill: goes on with the new rules",
     ];
     assert_eq!(lines, expected, "{notes}");
+}
+
+/// What a mix cannot keep is said before the first of its parts is replaced.
+#[test]
+fn losses_are_noted_before_anything_happens() {
+    let folder = Folder::new();
+    let rules = |key: &str| {
+        format!(
+            "materialize(pair, infinity, infinity, keys({key})).
+             r1 pair(@N, 1, 2) :- periodic(@N, _, 0, 1).\n"
+        )
+    };
+    let graph = |rest: &str| {
+        format!(
+            "src :: Generator {{ frames: [\"hex 01\"], packets: 1000, rate: 10 }}\n\
+             src -> end\n{rest}"
+        )
+    };
+    let path = folder.file("a.olg", &rules("2"));
+    let old = "end :: Sink\nmore :: Source { packets: 1 }\nold :: Sink\nmore -> old\n";
+    let flow = folder.file("a.flow", &graph(old));
+    let arguments = [&*path, &*flow, "--listen", "localhost:0", "--for", "20"];
+    let running = Running::start(&folder, "out", &arguments);
+    wait_until("it runs", || running.counter("table/pair/rows") > 0);
+    folder.file("a.olg", &rules("2, 3"));
+    folder.file("a.flow", &graph("end :: Tee\nlast :: Sink\nend -> last\n"));
+    running.signal("HUP");
+    wait_until("it goes on", || running.logged("goes on with the new rules") == 1);
+    wait_until("its graph too", || running.logged("reloaded: ") == 1);
+    let notes = fs::read_to_string(&running.log).expect("a log");
+    let lines = notes.lines().filter(|line| line.starts_with("tidemill: "));
+    let lines: Vec<&str> = lines.filter(|line| !line.contains("warning")).collect();
+    let expected = [
+        "tidemill: the table `pair` starts anew, as it has another key",
+        "tidemill: the app `end` starts anew, as it is a Tee now",
+        "tidemill: the app `more` is gone",
+        "tidemill: the app `old` is gone",
+    ];
+    assert_eq!(lines[..4], expected, "{notes}");
+    assert_eq!(notes.matches("starts anew").count(), 2, "{notes}");
 }
 
 /// The entry component is not replaced, which is reported; with `--restart` the run restarts.

@@ -1,4 +1,4 @@
-//! A run of rules on several workers: its nodes behave as with one.
+//! A run on several workers: its nodes behave as with one.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -212,20 +212,99 @@ fn figures_are_of_all() {
     assert!(text.contains("5 nodes (5 alive)"), "{text}");
 }
 
+/// Nodes with all parts are distributed: they talk, and the run ends when all of them have.
+#[test]
+fn nodes_of_a_mix_are_at_all_workers() {
+    let folder = Folder::new();
+    let rules = folder.file(
+        "mix.olg",
+        "materialize(seen, infinity, infinity, keys(2)).\n\
+         materialize(peer, infinity, infinity, keys(2)).\n\
+         r1 seen(@N, B) :- packet(@N, Port, B).\n\
+         r2 send(@N, \"out\", B) :- packet(@N, \"src\", B).\n\
+         r3 hello(@LANDMARK, N) :- periodic(@N, E, 0.05, 20).\n\
+         r4 peer(@N, From) :- hello(@N, From).\n",
+    );
+    let components = folder.file(
+        "mix.com",
+        "COMPONENT Main REQUIRES SystemTime; VARIABLE i: INTEGER;\n\
+         BEGIN FOR i := 1 TO 3 DO SystemTime!Wait(400); SystemTime?Passed;\n\
+         WRITE(\"tick \"); WRITE(i); WRITELINE END END Main;\n",
+    );
+    let graph = folder.file(
+        "mix.flow",
+        "src :: Generator { frames: [\"hex 01\", \"hex 02\", \"hex 03\"] }\n\
+         rules :: Rules\nout :: Sink\nsrc -> rules\nrules -> out\n",
+    );
+    let options = ["--nodes", "5", "--workers", "3", "--stats"];
+    let arguments = [&[&*rules, &*components, &*graph][..], &options].concat();
+    let mut running = Running::start(&folder, "out", &arguments);
+    for number in 0..3 {
+        let name = format!("loop/{number}/turns");
+        wait_until(&name, || running.counter(&name) > 0);
+    }
+    let child = &mut running.child;
+    wait_until("it ends", || child.try_wait().expect("a child").is_some());
+    let notes = fs::read_to_string(&running.log).expect("a log");
+    assert_eq!(running.child.wait().expect("a status").code(), Some(0), "{notes}");
+    let printed = fs::read_to_string(&running.out).expect("output");
+    for (node, address) in running.addresses(NODES).iter().enumerate() {
+        for tick in 1..=3 {
+            let line = format!("{address}: tick {tick}\n");
+            assert_eq!(printed.matches(&line).count(), 1, "node {node}: {printed}");
+        }
+    }
+    assert!(notes.contains("rows: seen 15, peer 5"), "{notes}");
+    assert!(notes.contains("components: 5 created, 0 alive"), "{notes}");
+    assert!(!notes.contains("one worker only"), "{notes}");
+}
+
+/// A new version of the graph comes to the nodes of all workers.
+#[test]
+fn the_graph_of_a_mix_is_replaced_at_all_workers() {
+    let folder = Folder::new();
+    let rules = folder.file(
+        "mix.olg",
+        "materialize(seen, infinity, infinity, keys(2)).\n\
+         r1 seen(@N, B) :- packet(@N, Port, B).\n\
+         watchmod(seen, \"i\").\n",
+    );
+    let text = |byte: &str| {
+        format!(
+            "src :: Generator {{ frames: [\"hex {byte}\"], packets: 1000, rate: 100 }}\n\
+             rules :: Rules {{ verdict: \"\" }}\nsrc -> rules\n"
+        )
+    };
+    let graph = folder.file("mix.flow", &text("01"));
+    let options = ["--nodes", "4", "--workers", "2", "--for", "20"];
+    let arguments = [&[&*rules, &*graph][..], &options].concat();
+    let running = Running::start(&folder, "out", &arguments);
+    let printed = |what: &str| {
+        let printed = fs::read_to_string(&running.out).unwrap_or_default();
+        printed.matches(what).count()
+    };
+    wait_until("all nodes see packets", || printed("b\"\\x01\"") == 4);
+    folder.file("mix.flow", &text("02"));
+    running.signal("HUP");
+    wait_until("all nodes see other packets", || printed("b\"\\x02\"") == 4);
+}
+
 /// A program that needs a single worker runs on one, and the run reports that.
 #[test]
-fn a_program_with_more_than_rules_has_one_worker() {
+fn a_program_that_writes_files_has_one_worker() {
     let folder = Folder::new();
-    let rules =
-        folder.file("a.olg", "r1 said(@N) :- periodic(@N, E, 0, 1). watchmod(said, \"h\").");
-    let graph = folder.file("a.flow", "src :: Source { packets: 3 }\nend :: Sink\nsrc -> end\n");
-    let run = |files: &[&str]| {
-        let options = ["--nodes", "2", "--workers", "2", "--for", "0.2"];
-        let output = tidemill().arg("run").args(files).args(options).output().expect("it starts");
+    let rules = "r1 said(@N) :- periodic(@N, E, 0, 1). watchmod(said, \"h\").";
+    let plain = folder.file("a.olg", rules);
+    let sink = folder.file("b.olg", &format!("{rules} sink(\"said.jsonl\", said)."));
+    let root = folder.path().display().to_string();
+    let run = |file: &str| {
+        let options = ["--nodes", "2", "--workers", "2", "--for", "0.2", "--root", &root];
+        let options = if file == plain { &options[..6] } else { &options[..] };
+        let output = tidemill().args(["run", file]).args(options).output().expect("it starts");
         stderr(&output)
     };
-    let note = "tidemill: one worker only: the program has more than rules\n";
-    assert!(!run(&[&rules]).contains(note));
-    let notes = run(&[&rules, &graph]);
+    let note = "tidemill: one worker only: the program writes files\n";
+    assert!(!run(&plain).contains(note));
+    let notes = run(&sink);
     assert!(notes.contains(note), "{notes}");
 }

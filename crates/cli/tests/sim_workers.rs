@@ -22,10 +22,11 @@ fn sim(arguments: &[&str], workers: u32) -> Output {
         .expect("the program starts")
 }
 
-/// The notes, without the duration and the reason for a single worker.
+/// The notes, without the duration, the memory of the process and the reason for a single worker.
 fn notes(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
-    let of_run = |line: &&str| !line.contains("simulated in") && !line.contains("one worker only");
+    let others = ["simulated in", "one worker only", "peak memory"];
+    let of_run = |line: &&str| !others.iter().any(|other| line.contains(other));
     text.lines().filter(of_run).map(|line| format!("{line}\n")).collect()
 }
 
@@ -225,4 +226,149 @@ fn a_node_that_never_rests() {
     assert!(printed.contains("done"), "{printed}");
     let notes = String::from_utf8_lossy(&sim(&arguments, 2).stderr).into_owned();
     assert!(notes.contains("one worker only: a node never comes to rest"), "{notes}");
+}
+
+/// Rules, components and a packet graph at each node.
+const RULES_OF_MIX: &str = r#"
+materialize(seen, infinity, infinity, keys(2)).
+materialize(peer, infinity, infinity, keys(2)).
+stage("cl:Double", ask, answer, keys(2)).
+a1 ask(@N, K, 4) :- periodic(@N, E, 0.5, 20), K := 1.
+a2 got(@N, K, V) :- answer(@N, K, V).
+f1 broken(@N, R) :- stage::fault(@N, C, K, R).
+r1 seen(@N, Bytes) :- packet(@N, Input, Bytes).
+r2 send(@N, "out", Bytes) :- packet(@N, "src", Bytes).
+r3 hello(@LANDMARK, N) :- periodic(@N, E, 1, 5).
+r4 peer(@N, From) :- hello(@N, From).
+r5 told(@M, N) :- hello(@N, _), peer(@N, M).
+watch(broken). watch(got). watch(told).
+"#;
+
+const GRAPH_OF_MIX: &str = "\
+src :: Generator { frames: [\"hex 01\", \"hex 02\", \"hex 03\"], rate: 2 }
+rules :: Rules
+out :: Sink
+src -> rules
+rules -> out
+";
+
+const COMPONENTS_OF_MIX: &str = "\
+INTERFACE Asking;
+  { IN Ask(key, value: INTEGER) { OUT Answer(key, value: INTEGER) } OUT Done }
+END Asking;
+COMPONENT Double OFFERS Asking;
+  VARIABLE n: INTEGER;
+  IMPLEMENTATION Asking;
+    VARIABLE k, v: INTEGER;
+  BEGIN
+    WHILE ?Ask DO
+      ?Ask(k, v);
+      BEGIN {EXCLUSIVE} INC(n); ASSERT(n < 4); v := v * 2 + n END;
+      !Answer(k, v); !Done
+    END
+  END Asking;
+END Double;
+COMPONENT {ENTRYPOINT} Main REQUIRES SystemTime;
+  VARIABLE i: INTEGER;
+BEGIN
+  FOR i := 1 TO 30 DO
+    WRITE(\"tick \"); WRITE(i); WRITELINE;
+    SystemTime!Wait(250); SystemTime?Passed
+  END
+END Main;
+";
+
+/// The files of that program.
+fn mix(folder: &Folder) -> [String; 3] {
+    [
+        folder.file("mix.olg", RULES_OF_MIX),
+        folder.file("mix.com", COMPONENTS_OF_MIX),
+        folder.file("mix.flow", GRAPH_OF_MIX),
+    ]
+}
+
+#[test]
+fn mixes_print_what_one_worker_prints() {
+    let folder = Folder::new();
+    let files = mix(&folder);
+    let script = folder.file(
+        "faults.sim",
+        "at 1.2 crash 1\nat 3 restart 1\nat 2.7 kill 4 component Double\n\
+         at 1.3 kill * app src\nat 2 partition 0,1,2 | 3,4,5,6\nat 4 heal\n\
+         at 2 kill 1 app nobody\nat 5 expect 2 seen(NODE, _) count 3\n",
+    );
+    let mut arguments: Vec<&str> = files.iter().map(String::as_str).collect();
+    arguments.extend(["--nodes", "7", "--for", "9", "--stats", "--script", &script]);
+    for more in [&[][..], &["--json", "--loss", "0.2", "--churn", "4", "--kill", "3"]] {
+        let arguments = [&arguments[..], more].concat();
+        let printed = compare(&arguments);
+        assert!(is_shared(&arguments));
+        assert!(printed.matches("tick ").count() > 7 * 20, "{printed}");
+        assert!(printed.contains("broken") && printed.contains("told"), "{printed}");
+    }
+}
+
+/// A violation in the middle of a window repeats the run up to its time.
+#[test]
+fn a_violation_ends_a_mix_at_one_time() {
+    let folder = Folder::new();
+    let [_, components, graph] = mix(&folder);
+    let rules =
+        format!("{RULES_OF_MIX}v violation(@N, V) :- got(@N, _, V), N == \"n3:1\", V > 10.\n");
+    let rules = folder.file("wrong.olg", &rules);
+    let arguments = [&*rules, &*components, &*graph, "--nodes", "5", "--for", "9", "--stats"];
+    let printed = compare(&arguments);
+    assert!(printed.contains("violations: 1"), "{printed}");
+    assert!(is_shared(&arguments));
+}
+
+/// What the nodes of a mix have in common needs a single worker, which is said.
+#[test]
+fn a_mix_on_a_single_worker_has_a_reason() {
+    let folder = Folder::new();
+    let [rules, components, graph] = mix(&folder);
+    let notes = |arguments: &[&str]| {
+        let output = sim(&[&["--nodes", "3"], arguments].concat(), 2);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        text
+    };
+    let reason = |arguments: &[&str]| {
+        let notes = notes(arguments);
+        let reason =
+            notes.lines().find_map(|line| line.strip_prefix("tidemill: one worker only: "));
+        reason.map(str::to_owned)
+    };
+    assert_eq!(reason(&[&rules, &components, &graph, "--for", "2"]), None);
+    let one = sim(&[&components, "--for", "2"], 2);
+    let one = String::from_utf8_lossy(&one.stderr).into_owned();
+    assert!(one.contains("tidemill: one worker only: there is one node\n"), "{one}");
+    let ends = "a run without an end ends with the main parts of all nodes";
+    assert_eq!(reason(&[&components]).as_deref(), Some(ends));
+    assert_eq!(
+        reason(&[&components, "--for", "2", "--latency", "0..5"]).as_deref(),
+        Some("datagrams may take no time")
+    );
+    let sink =
+        folder.file("sink.olg", "r p(@N, E) :- periodic(@N, E, 1, 1). sink(\"p.jsonl\", p).");
+    let root = folder.path().display().to_string();
+    let sent = folder.file("sent.flow", "src :: Source { packets: 3 }\nend :: Sink\nsrc -> end\n");
+    assert_eq!(
+        reason(&[&sink, &sent, "--for", "2", "--root", &root]).as_deref(),
+        Some("the program writes files")
+    );
+    let sockets = folder
+        .file("net.com", "COMPONENT Main REQUIRES Network; BEGIN Network!Bind(\"n0:7\") END Main;");
+    assert_eq!(
+        reason(&[&sockets, "--for", "2"]).as_deref(),
+        Some("component Main uses Network, which is of all nodes")
+    );
+    let lan = root_of_example("lan");
+    let output = sim(&[&lan, "--nodes", "3", "--for", "1"], 2);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("one worker only: link lan joins the devices"), "{text}");
+}
+
+fn root_of_example(name: &str) -> String {
+    root().join("examples").join(name).display().to_string()
 }

@@ -66,6 +66,47 @@ fn the_component_tree_is_shown() {
     assert!(line("  BEGIN").starts_with("BEGIN waits to receive"), "{text}");
     let server = "Ask for Main server waits for its client to finish 1";
     assert_eq!(line("  Ask for Main"), server, "{text}");
+    assert!(!text.contains("messages"), "{text}");
+}
+
+/// Where rules read the messages of processes, they are shown; paths are in the order of numbers.
+#[test]
+fn messages_of_processes_are_shown_and_paths_are_in_order() {
+    let folder = Folder::new();
+    let rules = folder.file(
+        "a.olg",
+        "r1 busy(@N, C) :- periodic(@N, E, 0.2), sys::process(@N, C, P, S, T, M), M > 0.\n",
+    );
+    let components = folder.file(
+        "a.com",
+        "INTERFACE Ask; { IN Ask OUT Answer } END Ask;
+         COMPONENT Oracle OFFERS Ask;
+           IMPLEMENTATION Ask; BEGIN WHILE ?Ask DO ?Ask; !Answer END END Ask;
+         END Oracle;
+         COMPONENT Main REQUIRES SystemTime; VARIABLE oracle[i: INTEGER]: Oracle; i, k: INTEGER;
+         BEGIN
+           FOR i := 8 TO 11 DO
+             NEW(oracle[i]);
+             FOR k := 1 TO i DO oracle[i]!Ask; oracle[i]?Answer END
+           END;
+           SystemTime!Wait(60000); SystemTime?Passed
+         END Main;\n",
+    );
+    let options = [&*components, "--listen", "localhost:0"];
+    let mut child = start(&folder, &rules, &options);
+    let text = top_until(&folder, &[], |text| text.contains("Main/oracle[11]"));
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let lines: Vec<&str> =
+        text.lines().skip_while(|line| !line.starts_with("component ")).collect();
+    assert!(lines[0].ends_with("messages"), "{text}");
+    let paths: Vec<&str> = lines.iter().filter(|line| line.starts_with("Main/")).copied().collect();
+    let names = paths.iter().filter_map(|line| line.split_whitespace().next());
+    let expected = [8, 9, 10, 11].map(|number| format!("Main/oracle[{number}]"));
+    assert_eq!(names.collect::<Vec<_>>(), expected, "{text}");
+    let servers = lines.iter().filter(|line| line.starts_with("  Ask for Main"));
+    let messages = servers.filter_map(|line| line.split_whitespace().last());
+    assert_eq!(messages.collect::<Vec<_>>(), ["16", "18", "20", "22"], "{text}");
 }
 
 #[test]

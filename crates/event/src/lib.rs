@@ -38,7 +38,7 @@ pub use queue::Full;
 pub use remote::Remote;
 pub use scope::Scope;
 pub use signals::Signal;
-pub use sim::{Act, Conditions, Departure, Meant, NetStats, NodeStats, Sent, Shape, Sim};
+pub use sim::{Act, Conditions, Departure, Meant, NetStats, NodeStats, Sent, Shape, Sim, SimClock};
 pub use source::{Address, Endpoint, Interest, Peer, Ready, Source, SourceError};
 pub use stats::{KindStats, LoopStats};
 pub use time::Time;

@@ -80,14 +80,24 @@ impl Console {
 
     /// Appends a line of data, given without its newline.
     pub fn line(&mut self, line: impl fmt::Display) {
+        // Writing to memory cannot fail.
+        self.append(|buffer| _ = write!(buffer, "{line}"));
+    }
+
+    /// Appends a line of data that need not be UTF-8, given without its newline.
+    pub(crate) fn line_of(&mut self, line: &[u8]) {
+        self.append(|buffer| buffer.extend_from_slice(line));
+    }
+
+    fn append(&mut self, line: impl FnOnce(&mut Vec<u8>)) {
         if self.failure.is_some() || self.drops_data {
             return;
         }
         if std::mem::take(&mut self.is_in_line) {
             self.buffer.push(b'\n');
         }
-        // Writing to memory cannot fail.
-        let _ = writeln!(self.buffer, "{line}");
+        line(&mut self.buffer);
+        self.buffer.push(b'\n');
         if self.buffer.len() >= self.room {
             self.flush();
         }

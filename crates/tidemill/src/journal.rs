@@ -10,6 +10,7 @@ use std::fmt::{self, Write as _};
 use std::io;
 use std::rc::Rc;
 
+use tidemill_event::SimClock;
 use tidemill_overlog::fleet::NodeId;
 use tidemill_overlog::node::{Execution, GivenUp, Kept, Limit, Observer, Receipt, Sighting};
 use tidemill_relation::json::JsonWriter;
@@ -38,6 +39,8 @@ pub struct Journal {
     json: JsonWriter,
     /// Lines to be written in the order of time and node, if that is the order.
     lines: Option<Lines>,
+    /// The clock of a simulation, for lines that no turn writes.
+    clock: Option<SimClock>,
     /// Another journal writes its lines.
     is_part: bool,
     /// The number of lines that have been written before.
@@ -63,6 +66,7 @@ impl Journal {
             given_up: 0,
             json: JsonWriter::new(),
             lines: None,
+            clock: None,
             is_part: false,
             skip: 0,
             written: WrittenLines::default(),
@@ -82,6 +86,15 @@ impl Journal {
     pub(crate) fn of_part(form: Form) -> Journal {
         let console = Console::new(form, Box::new(io::sink()), Box::new(io::sink()));
         Journal { is_part: true, ..Journal::in_order(console, 0) }
+    }
+
+    /// Lines that no turn writes have the time of this clock; without one they come last.
+    pub(crate) fn set_clock(&mut self, clock: Option<SimClock>) {
+        self.clock = clock;
+    }
+
+    fn now_ns(&self) -> Option<u64> {
+        self.clock.as_ref().map(|clock| clock.now().0)
     }
 
     /// Records the tuples of `history` from now on.
@@ -146,12 +159,46 @@ impl Journal {
     pub(crate) fn cue_note(
         &mut self,
         now_ns: u64,
-        (writer, kind): (Writer, LineKind),
+        by: (Writer, LineKind),
         text: impl fmt::Display,
     ) {
+        self.write_note(Some(now_ns), by, text);
+    }
+
+    /// Writes a note that no turn of rules writes.
+    pub(crate) fn remark(&mut self, by: (Writer, LineKind), text: impl fmt::Display) {
+        self.write_note(self.now_ns(), by, text);
+    }
+
+    fn write_note(&mut self, at_ns: Option<u64>, by: (Writer, LineKind), text: impl fmt::Display) {
         match &mut self.lines {
-            Some(lines) => lines.push(Some(now_ns), (writer, kind), text),
-            None => kind.write(text, &mut self.console),
+            Some(lines) => lines.push(at_ns, by, text),
+            None => by.1.write(text, &mut self.console),
+        }
+    }
+
+    /// Writes output of components and apps: a whole line of a node, given its name; else bytes as
+    /// they are.
+    pub(crate) fn output(&mut self, node: Option<&str>, bytes: &[u8]) {
+        if self.console.drops_data() && !self.is_part {
+            return;
+        }
+        let now_ns = self.now_ns();
+        now_ns.into_iter().for_each(|now_ns| self.write_lines_before(now_ns));
+        match self.lines.as_mut().zip(node) {
+            Some((lines, node)) => {
+                let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+                lines.push_bytes(now_ns, Writer::of(node), line);
+            }
+            None => self.console.write(bytes),
+        }
+    }
+
+    /// Writes the pending lines if they are of an earlier time.
+    fn write_lines_before(&mut self, at_ns: u64) {
+        let is_later = |lines: &Lines| lines.first().is_some_and(|first| first < at_ns);
+        if self.lines.as_ref().is_some_and(is_later) && !self.is_part {
+            self.write_lines();
         }
     }
 
@@ -166,6 +213,12 @@ impl Journal {
             let parts = std::slice::from_mut(lines);
             Lines::write(parts, &mut self.console, self.skip, &mut self.written);
         }
+    }
+
+    /// The run is over: writes what its parts report at their end, too.
+    pub(crate) fn write_last_lines(&mut self) {
+        self.written.is_over = false;
+        self.write_lines();
     }
 
     /// The lines written in order; `None` if that is not the order.
@@ -197,10 +250,7 @@ impl Journal {
 
     /// Writes a line of data.
     fn data(&mut self, Sighting { at_ns, node, .. }: &Sighting<'_>, line: impl fmt::Display) {
-        let is_later = |lines: &Lines| lines.first().is_some_and(|first| first < *at_ns);
-        if self.lines.as_ref().is_some_and(is_later) && !self.is_part {
-            self.write_lines();
-        }
+        self.write_lines_before(*at_ns);
         match &mut self.lines {
             Some(lines) => lines.push(Some(*at_ns), (Writer::of(node), LineKind::Data), line),
             None => self.console.line(line),
@@ -209,10 +259,7 @@ impl Journal {
 
     /// Writes a note of a node whose turn continues.
     fn note(&mut self, node: &str, kind: LineKind, text: impl fmt::Display) {
-        match &mut self.lines {
-            Some(lines) => lines.push(None, (Writer::of(node), kind), text),
-            None => kind.write(text, &mut self.console),
-        }
+        self.write_note(None, (Writer::of(node), kind), text);
     }
 }
 

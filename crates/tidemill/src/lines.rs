@@ -11,7 +11,8 @@
 //! ```
 //! Lines are kept until those of their time are complete, and then written to a [`Console`].
 
-use std::fmt::{self, Write};
+use std::fmt;
+use std::io::Write;
 
 use tidemill_overlog::global::SIM;
 
@@ -78,7 +79,7 @@ struct Line {
 /// Pending lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
-    text: String,
+    text: Vec<u8>,
     lines: Vec<Line>,
     /// The number of lines that have a time.
     settled: usize,
@@ -103,8 +104,18 @@ impl Lines {
         (writer, kind): (Writer, LineKind),
         text: impl fmt::Display,
     ) {
-        // Writing to a string cannot fail.
+        // Writing to memory cannot fail.
         let _ = write!(self.text, "{text}");
+        self.end_line(at_ns, (writer, kind));
+    }
+
+    /// Adds a line of data that need not be UTF-8.
+    pub(crate) fn push_bytes(&mut self, at_ns: Option<u64>, writer: Writer, line: &[u8]) {
+        self.text.extend_from_slice(line);
+        self.end_line(at_ns, (writer, LineKind::Data));
+    }
+
+    fn end_line(&mut self, at_ns: Option<u64>, (writer, kind): (Writer, LineKind)) {
         self.lines.push(Line { at_ns, writer, kind, end: self.text.len() });
     }
 
@@ -152,7 +163,10 @@ impl Lines {
             so_far.lines += 1;
             so_far.violations += u64::from(kind == LineKind::Violation);
             if so_far.lines > skip {
-                kind.write(text, console);
+                match kind {
+                    LineKind::Data => console.line_of(text),
+                    kind => kind.write(String::from_utf8_lossy(text), console),
+                }
             }
         }
         parts.iter_mut().for_each(Lines::clear);

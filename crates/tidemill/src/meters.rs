@@ -21,7 +21,7 @@ use std::fmt::{self, Arguments};
 
 use tidemill_event::{HostStats, Loop, LoopStats};
 use tidemill_overlog::fleet::{Fleet, NodeId};
-use tidemill_overlog::node::{Node, StageCounters};
+use tidemill_overlog::node::{Counters, Node, StageCounters};
 use tidemill_overlog::program::WorkedBy;
 use tidemill_relation::cost::Cost;
 use tidemill_relation::plan::RelationId;
@@ -168,6 +168,11 @@ fn nodes(fleet: &Fleet) -> impl Iterator<Item = &Node> {
     fleet.ids().filter_map(|id| fleet.node(id))
 }
 
+/// The counters of all lives of nodes.
+fn counters(fleet: &Fleet) -> impl Iterator<Item = &Counters> {
+    nodes(fleet).map(|node| node.counters()).chain([&fleet.former_lives().counters])
+}
+
 fn read_tables(fleet: &Fleet, show: &mut Show<'_>) {
     for (id, relation) in (0..).map(RelationId).zip(&fleet.program().plan().relations) {
         if relation.hidden || relation.table().is_none() {
@@ -177,6 +182,10 @@ fn read_tables(fleet: &Fleet, show: &mut Show<'_>) {
         for node in nodes(fleet) {
             rows += node.database().get(id).map_or(0, |table| table.len() as u64);
             let counters = node.table_counters(id);
+            inserted += counters.inserted;
+            deleted += counters.deleted;
+        }
+        if let Some(counters) = fleet.former_lives().tables.get(id.index()) {
             inserted += counters.inserted;
             deleted += counters.deleted;
         }
@@ -190,7 +199,7 @@ fn read_tables(fleet: &Fleet, show: &mut Show<'_>) {
 fn read_rules(fleet: &Fleet, show: &mut Show<'_>) {
     for (position, rule) in fleet.program().plan().rules.iter().enumerate() {
         let (mut fired, mut derived, mut failed) = (0, 0, 0);
-        for counters in nodes(fleet).map(|node| node.counters().rules[position]) {
+        for counters in counters(fleet).filter_map(|counters| counters.rules.get(position)) {
             fired += counters.fired;
             derived += counters.derived;
             failed += counters.failed;
@@ -205,8 +214,8 @@ fn read_rules(fleet: &Fleet, show: &mut Show<'_>) {
 fn read_stages(fleet: &Fleet, show: &mut Show<'_>) {
     let stages = fleet.program().compiled.stages.iter().enumerate();
     for (position, stage) in stages.filter(|(_, stage)| stage.by == WorkedBy::Node) {
-        let all = || nodes(fleet).map(|node| node.counters().stages[position]);
-        let sum = |of: fn(StageCounters) -> u64| all().map(of).sum();
+        let all = || counters(fleet).filter_map(|counters| counters.stages.get(position));
+        let sum = |of: fn(&StageCounters) -> u64| all().map(of).sum();
         let name = &stage.operator;
         show(format_args!("stage/{name}/inputs"), sum(|counters| counters.inputs));
         show(format_args!("stage/{name}/refused"), sum(|counters| counters.refused));

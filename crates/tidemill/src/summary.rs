@@ -52,7 +52,7 @@ pub struct Summary {
     pub seed: Option<u64>,
 }
 
-/// The totals of the rules of a program at all live nodes.
+/// The totals of the rules of a program at all nodes, in all of their lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RuleTotals {
     /// Rules of the program.
@@ -111,6 +111,7 @@ impl Summary {
     pub(crate) fn of_part<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Summary {
         let mut summary =
             Summary { elapsed_ns: events.now().0, tables: rows(fleet), ..Summary::default() };
+        summary.turns = fleet.former_lives().counters.turns;
         for id in fleet.ids() {
             summary.nodes += 1;
             if let Some(node) = fleet.node(id) {
@@ -128,9 +129,7 @@ impl Summary {
 
     /// Adds packets that were lost with crashed nodes.
     pub(crate) fn add_lost(&mut self, packets: u64) {
-        if packets > 0 {
-            self.dropped.push(("node_crashed".to_owned(), packets));
-        }
+        self.dropped.push(("node_crashed".to_owned(), packets));
     }
 
     /// A count per node and second.
@@ -194,12 +193,17 @@ fn rows(fleet: &Fleet) -> Vec<(String, u64)> {
     tables.map(|(id, relation)| (relation.name.clone(), count(id))).collect()
 }
 
+/// The counters of all lives of nodes.
+fn counters(fleet: &Fleet) -> impl Iterator<Item = &Counters> {
+    let living = fleet.ids().filter_map(|id| fleet.node(id)).map(|node| node.counters());
+    living.chain([&fleet.former_lives().counters])
+}
+
 /// The totals of rules so far.
 fn rule_totals(fleet: &Fleet) -> RuleTotals {
     let mut totals =
         RuleTotals { rules: fleet.program().plan().rules.len() as u64, ..RuleTotals::default() };
-    let nodes = fleet.ids().filter_map(|id| fleet.node(id));
-    for rule in nodes.flat_map(|node| &node.counters().rules) {
+    for rule in counters(fleet).flat_map(|counters| &counters.rules) {
         totals.fired += rule.fired;
         totals.derived += rule.derived;
         totals.failed += rule.failed;
@@ -223,7 +227,7 @@ fn frames(fleet: &Fleet) -> (u64, u64) {
 const GIVEN_UP: [Count; 4] =
     [Count::NoSession, Count::Unsendable, Count::FragmentTimeout, Count::FragmentEvicted];
 
-/// The drops of the network, the loop and the live nodes, by all reasons.
+/// The drops of the network, the loop and the nodes, by all reasons.
 fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)> {
     let mut reasons: Vec<(&str, u64)> = vec![("loop_queue_full", events.stats().dropped_events)];
     match events.host().sim().map(|sim| *sim.net_stats()) {
@@ -245,16 +249,16 @@ fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)
             ]);
         }
     }
-    let nodes: Vec<&Counters> =
-        fleet.ids().filter_map(|id| fleet.node(id)).map(|node| node.counters()).collect();
+    let nodes: Vec<&Counters> = counters(fleet).collect();
+    let former = fleet.former_lives();
     let sum = |of: fn(&Counters) -> u64| nodes.iter().map(|counters| of(counters)).sum();
     let sum_stages = |of: fn(&StageCounters) -> u64| {
         nodes.iter().flat_map(|counters| &counters.stages).map(of).sum()
     };
     let is_shown = |count: &&Count| count.is_refusal() || GIVEN_UP.contains(*count);
     reasons.extend(Count::ALL.iter().filter(is_shown).map(|count| {
-        let mails = fleet.ids().filter_map(|id| fleet.mail(id));
-        (count.name(), mails.map(|mail| mail.counters().get(*count)).sum())
+        let mails = fleet.ids().filter_map(|id| fleet.mail(id)).map(|mail| mail.counters());
+        (count.name(), mails.chain([&former.mail]).map(|counters| counters.get(*count)).sum())
     }));
     reasons.extend([
         ("unaddressed", sum(|counters| counters.dropped_unaddressed)),
@@ -268,6 +272,7 @@ fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)
         ("stage_rows", sum_stages(|stage| stage.failed + stage.misfits)),
         ("periodics_skipped", sum(|counters| counters.periodics_skipped)),
         ("turns_abandoned", sum(|counters| counters.turns_abandoned)),
+        ("waiting_crashed", former.waiting),
     ]);
     reasons.into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect()
 }

@@ -1,5 +1,6 @@
 //! Programs of several kinds: packets and components exchange tuples with the rules of the program.
 
+mod crashes;
 mod flows;
 mod latency;
 mod rules;

@@ -391,3 +391,56 @@ fn long_tuples_cross_a_simulated_network() {
     assert_eq!((text.as_str(), summary.messages), ("", 0), "{summary}");
     assert_eq!(summary.dropped, [("unsendable".to_owned(), 1)]);
 }
+
+/// Crashed nodes stay in the sums of links, apps, rules and components.
+#[test]
+fn ended_lives_are_in_the_report() {
+    let options = || SimOptions { nodes: 3, end_ns: Some(4_000_000_000), ..Default::default() };
+    let report = |script: &str| simulated(mix(), options(), script).2;
+    let lives = |report: &Report, lives: u64| {
+        let packets = report.packets.as_ref().expect("a graph");
+        let links: Vec<u64> = packets.links.iter().map(|(_, link)| link.rx_packets).collect();
+        assert_eq!(links, [3 * lives, 3 * lives]);
+        let of_sink = packets.apps.iter().find(|(name, _)| name == "out").expect("a sink");
+        assert!(of_sink.1.contains(&("taken_packets".to_owned(), 3 * lives)), "{of_sink:?}");
+        let counts = &report.components.as_ref().expect("components").counts.components;
+        assert_eq!(counts.created, lives);
+    };
+    lives(&report(""), 3);
+    let report = report("at 1.5 crash 1\nat 2 restart 1\nat 3.5 crash 1\nat 3.5 crash 2");
+    lives(&report, 4);
+    let summary = report.nodes.expect("nodes");
+    // Rows are those of the node that lives.
+    assert_eq!((summary.alive, &*summary.tables[0].0, summary.tables[0].1), (1, "seen", 3));
+    // r1 and r2 for each packet, r3 once for each life, r4 for each of its tuples.
+    assert_eq!(summary.rules.fired, 4 * (3 + 3 + 1 + 1));
+}
+
+/// Packets that an app holds when it is killed are lost, which it counts, as all others.
+#[test]
+fn an_app_that_is_killed_goes_on_counting() {
+    let graph = "
+        src :: Generator { frames: [\"hex 01\"], packets: 100, rate: 100 }
+        hold :: Delay { seconds: 0.3 }
+        end :: Sink
+        src -> hold -> end";
+    let run = |script: &str| {
+        let options = SimOptions { end_ns: Some(3_000_000_000), ..SimOptions::default() };
+        let (_, _, report) = simulated(load(&[("a.flow", graph)]), options, script);
+        let packets = report.packets.expect("a graph");
+        let count = |app: &str, counter: &str| {
+            let app = packets.apps.iter().find(|(name, _)| name == app).expect("an app");
+            app.1.iter().find(|(name, _)| name == counter).map_or(0, |(_, count)| *count)
+        };
+        let [taken, lost] = [count("end", "taken_packets"), count("hold", "drop_lost")];
+        assert_eq!(packets.links[1].1.rx_packets, taken);
+        (packets.links[0].1.rx_packets, taken, lost, count("hold", "kept"))
+    };
+    assert_eq!(run(""), (100, 100, 0, 0));
+    // The counters of a sink go on.
+    assert_eq!(run("at 0.6 kill 0 app end"), (100, 100, 0, 0));
+    // About thirty packets are held.
+    let (sent, taken, lost, kept) = run("at 0.6 kill 0 app hold");
+    assert_eq!((sent, taken + lost, kept), (100, 100, 0));
+    assert!((25..=35).contains(&lost), "{lost}");
+}

@@ -6,6 +6,7 @@ mod common;
 mod corners;
 mod decoders;
 mod defs;
+mod format;
 mod lazy;
 mod messages;
 mod mutations;

@@ -4,40 +4,51 @@ use super::{
     Component, Declaration, Definition, Expr, Ident, Program, Sequence, Statement, StatementKind,
 };
 
+/// A message that is sent to an interface by its name alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent<'a> {
+    /// The component that sends it, by its full name: `Outer.Inner`.
+    pub component: &'a str,
+    /// Its name.
+    pub message: &'a Ident,
+    /// Its values.
+    pub arguments: &'a [Expr],
+}
+
 impl Program {
-    /// Calls `see` with each message that is sent to an interface by its name alone, and what it
-    /// carries.
-    pub fn for_each_send(&self, interface: &str, see: &mut dyn FnMut(&Ident, &[Expr])) {
+    /// Calls `see` with each message that is sent to an interface.
+    pub fn for_each_send(&self, interface: &str, see: &mut dyn FnMut(Sent<'_>)) {
         for definition in self.definitions() {
             if let Definition::Component(component) = definition {
-                of_component(component, interface, see);
+                component.for_each_send(interface, see);
             }
         }
     }
 }
 
 impl Component {
-    /// The same of a component and those in it.
-    pub fn for_each_send(&self, interface: &str, see: &mut dyn FnMut(&Ident, &[Expr])) {
-        of_component(self, interface, see);
+    /// The same of a component that no other contains, and those in it.
+    pub fn for_each_send(&self, interface: &str, see: &mut dyn FnMut(Sent<'_>)) {
+        of_component(self, &self.name.text, interface, see);
     }
 }
 
-type See<'s> = &'s mut dyn FnMut(&Ident, &[Expr]);
+type See<'s> = &'s mut dyn FnMut(Sent<'_>);
 
-fn of_component(component: &Component, interface: &str, see: See<'_>) {
+fn of_component(component: &Component, name: &str, interface: &str, see: See<'_>) {
     let Component { declarations, begin, activity, finally, .. } = component;
-    of_declarations(declarations, interface, see);
+    of_declarations(declarations, name, interface, see);
     for body in [begin, activity, finally].into_iter().flatten() {
-        of_sequence(body, interface, see);
+        of_sequence(body, name, interface, see);
     }
 }
 
-fn of_declarations(declarations: &[Declaration], interface: &str, see: See<'_>) {
+fn of_declarations(declarations: &[Declaration], name: &str, interface: &str, see: See<'_>) {
     for declaration in declarations {
         let (inner, begin) = match declaration {
             Declaration::Component(it) => {
-                of_component(it, interface, see);
+                let inner = format!("{name}.{}", it.name.text);
+                of_component(it, &inner, interface, see);
                 continue;
             }
             Declaration::Procedure(it) => (&it.declarations, &it.begin),
@@ -46,31 +57,31 @@ fn of_declarations(declarations: &[Declaration], interface: &str, see: See<'_>) 
                 continue;
             }
         };
-        of_declarations(inner, interface, see);
-        begin.iter().for_each(|body| of_sequence(body, interface, see));
+        of_declarations(inner, name, interface, see);
+        begin.iter().for_each(|body| of_sequence(body, name, interface, see));
     }
 }
 
-fn of_sequence(sequence: &Sequence, interface: &str, see: See<'_>) {
-    sequence.statements.iter().for_each(|statement| of_statement(statement, interface, see));
+fn of_sequence(sequence: &Sequence, name: &str, interface: &str, see: See<'_>) {
+    sequence.statements.iter().for_each(|statement| of_statement(statement, name, interface, see));
 }
 
-fn of_statement(statement: &Statement, interface: &str, see: See<'_>) {
+fn of_statement(statement: &Statement, name: &str, interface: &str, see: See<'_>) {
     match &statement.kind {
         StatementKind::Send { to: Some(to), message, arguments }
             if to.as_name() == Some(interface) =>
         {
-            see(message, arguments);
+            see(Sent { component: name, message, arguments });
         }
         StatementKind::If { branches, otherwise } => {
-            branches.iter().for_each(|branch| of_sequence(&branch.body, interface, see));
-            otherwise.iter().for_each(|body| of_sequence(body, interface, see));
+            branches.iter().for_each(|branch| of_sequence(&branch.body, name, interface, see));
+            otherwise.iter().for_each(|body| of_sequence(body, name, interface, see));
         }
         StatementKind::While { body, .. }
         | StatementKind::Repeat { body, .. }
         | StatementKind::For { body, .. }
         | StatementKind::ForEach { body, .. }
-        | StatementKind::Block(body) => of_sequence(body, interface, see),
+        | StatementKind::Block(body) => of_sequence(body, name, interface, see),
         _ => {}
     }
 }

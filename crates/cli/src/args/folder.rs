@@ -5,7 +5,6 @@ use std::path::Path;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
-use tidemill::program::FileKind;
 use tidemill::program::folder::{Folder, Section, SettingValue};
 use tidemill_diag::{Diagnostic, Sources as Texts};
 use tidemill_stdx::sort;
@@ -62,11 +61,8 @@ fn take(cli: &mut Cli, verb: &str, folder: &mut Folder) -> Option<Section> {
     {
         run.arguments = section.as_ref().map(arguments).unwrap_or_default();
     }
-    // Schemas have no formatter.
-    let is_left_out = |file: &Path| verb == "fmt" && FileKind::of(file) == Some(FileKind::Schemas);
-    let files = folder.files.iter().filter(|file| !is_left_out(file));
     if let Some((_, sources)) = sources(&mut cli.verb) {
-        sources.files = files.map(|file| file.display().to_string()).collect();
+        sources.files = folder.files.iter().map(|file| file.display().to_string()).collect();
     }
     let devices = std::mem::take(&mut folder.devices);
     match &mut cli.verb {
@@ -148,6 +144,7 @@ fn sources(verb: &mut Verb) -> Option<(&'static str, &mut Sources)> {
         Verb::Check(sources) => ("check", sources),
         Verb::Fmt { sources, .. } => ("fmt", sources),
         Verb::Explain(args) => ("explain", &mut args.sources),
+        Verb::Schema(args) => ("schema", args.sources.as_mut()?),
         _ => return None,
     })
 }

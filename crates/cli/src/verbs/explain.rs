@@ -11,7 +11,7 @@ use tidemill_overlog::node::listing;
 use tidemill_wire::{MessageId, Schema};
 
 use super::{Relations, common, components, packets, profile};
-use crate::args::{ExplainArgs, Form, PrintedArgs, Sources, unused};
+use crate::args::{ExplainArgs, Form, PrintedArgs, unused};
 use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
@@ -122,10 +122,15 @@ pub fn schema(args: PrintedArgs, report: Reporter) -> Status {
         out.write(control::PROTO);
         return out.finish();
     }
-    let PrintedArgs { files, defines, includes, .. } = args;
-    let sources = Sources { files, defines, includes };
+    let Some(sources) = args.sources else { return Status::Usage };
     let loaded = super::load(&sources, Relations::default(), report);
-    let Some(program) = &loaded.rules.program else { return Status::Failed };
+    if loaded.has_errors() {
+        return Status::Failed;
+    }
+    let Some(program) = &loaded.rules.program else {
+        report.note("the program has no rules, so its nodes exchange no tuples");
+        return Status::Fine;
+    };
     match tidemill_overlog::net::mail::Post::new(program) {
         Ok(post) => {
             let mut out = Out::new();

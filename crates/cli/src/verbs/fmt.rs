@@ -47,8 +47,11 @@ fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, Reported> 
         Some(FileKind::Rules) => tidemill_overlog::fmt::format,
         Some(FileKind::Components) => tidemill_cl::fmt::format,
         Some(FileKind::Packets) => tidemill_packet::flow::format,
-        _ => {
-            let endings = "`.olg`, `.com`, `.cl` or `.flow`";
+        // A set of descriptors is no text.
+        Some(FileKind::Schemas) if is_descriptor_set(path) => return Ok(Changed::Not),
+        Some(FileKind::Schemas) => tidemill_wire::proto::format,
+        None => {
+            let endings = "`.olg`, `.com`, `.cl`, `.flow` or `.proto`";
             return Err(fail(format!("{name}: the formatter knows files that end in {endings}")));
         }
     };
@@ -67,6 +70,10 @@ fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, Reported> 
             .map(|()| Changed::Rewritten)
             .map_err(|error| fail(format!("{name}: cannot write the file: {error}"))),
     }
+}
+
+fn is_descriptor_set(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("fds"))
 }
 
 /// Writes a temporary file and renames it, so that a full disk leaves the old text.

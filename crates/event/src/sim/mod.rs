@@ -22,6 +22,9 @@ mod orders;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use tidemill_stdx::hash;
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::rng::Rng;
@@ -36,9 +39,21 @@ pub use orders::{Act, Meant, Sent};
 /// The constant that separates the stream of entropy from the others of a seed.
 const ENTROPY: u64 = 0x656e_7472_6f70_7921;
 
+/// The time of a simulation, for what has no loop at hand.
+#[derive(Clone, Debug, Default)]
+pub struct SimClock(Rc<Cell<Time>>);
+
+impl SimClock {
+    /// The time now.
+    pub fn now(&self) -> Time {
+        self.0.get()
+    }
+}
+
 /// A simulated network of machines as a [`Host`](crate::Host).
 pub struct Sim {
     now: Time,
+    clock: SimClock,
     random: Rng,
     entropy: Rng,
     secret: Secret,
@@ -54,6 +69,7 @@ impl Sim {
     pub fn new(seed: u64) -> Sim {
         Sim {
             now: Time::ZERO,
+            clock: SimClock::default(),
             random: Rng::new(seed),
             entropy: entropy(seed),
             secret: Secret::FIXED,
@@ -79,6 +95,11 @@ impl Sim {
     pub fn reseed(&mut self, seed: u64) {
         (self.random, self.entropy) = (Rng::new(seed), entropy(seed));
         self.net.reseed(seed);
+    }
+
+    /// Its clock.
+    pub fn clock(&self) -> SimClock {
+        self.clock.clone()
     }
 
     /// The conditions of the network; a change concerns what is sent from now on.
@@ -199,6 +220,7 @@ impl Sim {
     fn advance(&mut self, to: Time) {
         if to > self.now {
             self.now = to;
+            self.clock.0.set(to);
             self.looks = 0;
         }
     }

@@ -232,8 +232,10 @@ fn open_streams<W: World>(
 /// Connections are closed.
 pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Option<Endpoint> {
     measure::keep(world.fleet(), id);
-    let slot = world.fleet().slots.get_mut(id.0 as usize)?;
+    let Fleet { slots, former, .. } = world.fleet();
+    let slot = slots.get_mut(id.0 as usize)?;
     let alive = slot.alive.take()?;
+    former.add(&alive.node, alive.mail.counters());
     slot.life += 1;
     say!(
         Info,

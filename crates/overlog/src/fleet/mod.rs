@@ -20,6 +20,7 @@ mod arrive;
 mod clocks;
 mod datagrams;
 mod drain;
+mod former;
 mod hand;
 mod keys;
 mod life;
@@ -44,6 +45,7 @@ mod turns;
 mod world;
 
 pub use drain::drain;
+pub use former::FormerLives;
 pub use hand::{hand, inject, rows};
 pub use keys::replace_keys;
 pub use life::{Ports, crash, restart, restart_elsewhere, start, start_elsewhere};

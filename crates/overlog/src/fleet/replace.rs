@@ -17,7 +17,7 @@ use super::state::{Extra, Fleet, NodeId};
 use super::system_tables::SystemTables;
 use super::turns;
 use super::world::{Switched, World};
-use crate::node::{Event, Kept, Program, Replacement};
+use crate::node::{Emptied, Event, Kept, Program, Replacement};
 
 /// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Info;
@@ -43,7 +43,7 @@ pub fn replace<W: World>(
 }
 
 /// Checks whether all nodes that are not in the middle of a turn could switch to another program
-/// now, without switching.
+/// now, without switching; returns the tables that would start anew.
 ///
 /// # Errors
 /// Why a node cannot.
@@ -51,27 +51,32 @@ pub fn can_replace<W: World>(
     world: &mut W,
     events: &Loop<W>,
     program: &Arc<Program>,
-) -> Result<(), Kept> {
+) -> Result<SortedSet<Emptied>, Kept> {
     let now_ns = events.now().0;
     let Fleet { slots, observer, .. } = world.fleet();
+    let mut emptied = SortedSet::new();
     for alive in slots.iter_mut().filter_map(|slot| slot.alive.as_mut()) {
         match alive.node.prepare(program, now_ns, &mut **observer) {
-            Ok(_) | Err(Kept::Busy) => {}
+            Ok(replacement) => emptied.extend(alive.node.emptied(&replacement)),
+            Err(Kept::Busy) => {}
             Err(why) => return Err(why),
         }
     }
-    Ok(())
+    Ok(emptied)
 }
 
 fn attempt<W: World>(world: &mut W, events: &mut Loop<W>) -> Result<(), Kept> {
     let now_ns = events.now().0;
     let Fleet { slots, observer, pending, .. } = world.fleet();
     let Some(program) = pending.clone() else { return Ok(()) };
-    let mut prepared = Vec::new();
+    let (mut prepared, mut emptied) = (Vec::new(), SortedSet::new());
     for (number, slot) in (0..).zip(&mut *slots) {
         let Some(alive) = &mut slot.alive else { continue };
         match alive.node.prepare(&program, now_ns, &mut **observer) {
-            Ok(replacement) => prepared.push((NodeId(number), slot.life, replacement)),
+            Ok(replacement) => {
+                emptied.extend(alive.node.emptied(&replacement));
+                prepared.push((NodeId(number), slot.life, replacement));
+            }
             Err(Kept::Busy) => {
                 let again = events.now() + AGAIN;
                 events.timer(again, |world, events| {
@@ -88,18 +93,16 @@ fn attempt<W: World>(world: &mut W, events: &mut Loop<W>) -> Result<(), Kept> {
         }
     }
     *pending = None;
+    world.replacing(events, &emptied);
     let old = take_over(world.fleet(), program);
-    let (mut crossings, mut emptied) = (Vec::new(), SortedSet::new());
+    let mut crossings = Vec::new();
     for (id, life, replacement) in prepared {
-        if let Some((alive, _)) = world.fleet().alive(id, life) {
-            emptied.extend(alive.node.emptied(&replacement));
-        }
         replace_one(world, events, (id, life), replacement);
         if let Some((alive, _)) = world.fleet().alive(id, life) {
             crossings.push((id, alive.node.take_crossings()));
         }
     }
-    world.replaced(events, Switched { old, crossings, emptied });
+    world.replaced(events, Switched { old, crossings });
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use tidemill_relation::SeqBuilder;
 use tidemill_relation::cost::Clock;
 use tidemill_relation::plan::RelationId;
 
+use super::former::FormerLives;
 use super::links::Streams;
 use super::pace::Pace;
 use super::peer_table::Peers;
@@ -119,6 +120,8 @@ pub struct Fleet {
     pub(super) looked_at: Option<Time>,
     /// The costs of rules at nodes that have ended.
     pub(super) ended: Profile,
+    /// The counters of nodes that have crashed.
+    pub(super) former: FormerLives,
     /// Room for received bytes of connections, made when some come first.
     buffer: Vec<u8>,
     /// Room for received datagrams.
@@ -164,9 +167,15 @@ impl Fleet {
             clock: None,
             looked_at: None,
             ended: Profile::default(),
+            former: FormerLives::default(),
             buffer: Vec::new(),
             datagrams: Datagrams::new(),
         }
+    }
+
+    /// The counters of nodes that have crashed.
+    pub fn former_lives(&self) -> &FormerLives {
+        &self.former
     }
 
     /// Draws random numbers of all nodes from another seed, in this life and later ones.

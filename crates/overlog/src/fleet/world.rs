@@ -20,6 +20,11 @@ pub trait World: Sized + 'static {
         let _ = (events, node);
     }
 
+    /// Called before all nodes switch to another program, with the tables that start anew.
+    fn replacing(&mut self, events: &mut Loop<Self>, emptied: &SortedSet<Emptied>) {
+        let _ = (events, emptied);
+    }
+
     /// Called when all nodes have switched to another program, before anything else happens.
     fn replaced(&mut self, events: &mut Loop<Self>, switched: Switched) {
         let _ = (events, switched);
@@ -77,8 +82,6 @@ pub struct Switched {
     pub old: Arc<Program>,
     /// The differences in the tables of each node that cross to other parts of the program.
     pub crossings: Vec<(NodeId, TupleBuf<Crossing>)>,
-    /// The tables that start anew at a node, as the new program declares them otherwise.
-    pub emptied: SortedSet<Emptied>,
 }
 
 /// Whether an asker takes more of its answer.

@@ -1,5 +1,7 @@
 //! The counters of a node.
 
+use std::ops::AddAssign;
+
 use tidemill_stdx::sorted::SortedMap;
 
 use super::program::Program;
@@ -58,6 +60,14 @@ pub struct TableCounters {
     pub expired: u64,
 }
 
+impl AddAssign for TableCounters {
+    fn add_assign(&mut self, other: TableCounters) {
+        self.inserted += other.inserted;
+        self.deleted += other.deleted;
+        self.expired += other.expired;
+    }
+}
+
 /// Counters of one rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RuleCounters {
@@ -104,6 +114,47 @@ impl Counters {
         }
         let Counters { expired_rows, rules, stages, .. } = counters;
         Counters { expired_rows, rules, stages, ..self.clone() }
+    }
+
+    /// Adds those of another node of the program.
+    pub(crate) fn add(&mut self, other: &Counters) {
+        self.turns += other.turns;
+        self.external_turns += other.external_turns;
+        self.turns_abandoned += other.turns_abandoned;
+        self.events += other.events;
+        self.sent += other.sent;
+        self.received += other.received;
+        self.dropped_unaddressed += other.dropped_unaddressed;
+        self.dropped_failed += other.dropped_failed;
+        self.dropped_table_full += other.dropped_table_full;
+        self.dropped_queue_full += other.dropped_queue_full;
+        self.dropped_replaced += other.dropped_replaced;
+        self.dropped_records += other.dropped_records;
+        self.dropped_arity += other.dropped_arity;
+        self.periodics_skipped += other.periodics_skipped;
+        self.expired += other.expired;
+        self.add_parts(other);
+    }
+
+    /// Adds those of tables, rules and stages.
+    fn add_parts(&mut self, other: &Counters) {
+        let Counters { expired_rows, rules, stages, .. } = self;
+        expired_rows.resize(expired_rows.len().max(other.expired_rows.len()), 0);
+        expired_rows.iter_mut().zip(&other.expired_rows).for_each(|(sum, more)| *sum += more);
+        rules.resize(rules.len().max(other.rules.len()), RuleCounters::default());
+        for (sum, RuleCounters { fired, derived, failed }) in rules.iter_mut().zip(&other.rules) {
+            sum.fired += fired;
+            sum.derived += derived;
+            sum.failed += failed;
+        }
+        stages.resize(stages.len().max(other.stages.len()), StageCounters::default());
+        for (sum, more) in stages.iter_mut().zip(&other.stages) {
+            sum.inputs += more.inputs;
+            sum.refused += more.refused;
+            sum.outputs += more.outputs;
+            sum.failed += more.failed;
+            sum.misfits += more.misfits;
+        }
     }
 
     pub(super) fn new(compiled: &Compiled) -> Counters {

@@ -67,6 +67,7 @@ pub(super) trait Erased {
     fn reconfigure(&mut self, config: &Config) -> Reconfigured;
     fn leave(&mut self) -> Option<Box<dyn Any>>;
     fn report(&self) -> Vec<(&'static str, u64)>;
+    fn gauges(&self) -> &'static [&'static str];
     fn flush(&mut self, io: &mut Io) -> Result<Flushed, Fault>;
     fn stop(&mut self, io: &mut Io);
     fn tick_every(&self) -> Option<Duration>;
@@ -130,6 +131,11 @@ impl Instance {
 
     pub(crate) fn report(&self) -> Result<Vec<(&'static str, u64)>, Fault> {
         contained(|| self.seat().report())
+    }
+
+    /// The counters of what is there at present.
+    pub(crate) fn gauges(&self) -> &'static [&'static str] {
+        self.seat().gauges()
     }
 
     pub(crate) fn flush(&mut self, io: &mut Io) -> Result<Flushed, Fault> {

@@ -157,9 +157,15 @@ impl Io {
 
     /// Counts a drop of what never became a packet.
     pub fn count_drop(&mut self, reason: &'static str) {
+        self.count_drops(reason, 1);
+    }
+
+    /// Counts several drops; a reason without any is not shown.
+    pub(crate) fn count_drops(&mut self, reason: &'static str, number: u64) {
         match self.drops.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, count)) => *count += 1,
-            None => self.drops.push((reason, 1)),
+            Some((_, count)) => *count += number,
+            None if number == 0 => {}
+            None => self.drops.push((reason, number)),
         }
     }
 

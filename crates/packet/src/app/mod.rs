@@ -97,6 +97,10 @@ use crate::kernel::Running;
 /// An app may do anything outside its ports: use files, sockets. It takes time and randomness from
 /// [`Io`] and [`Start`], so that simulated runs repeat.
 pub trait App: Declared {
+    /// Those of its [counters](App::report) that say what is there at present, and end with it: the
+    /// others are continued by the app that replaces one that has failed.
+    const GAUGES: &'static [&'static str] = &[];
+
     /// What types cannot express of a config: ranges, and keys that exclude each other. Touches
     /// nothing outside, for graphs are checked without being run.
     ///

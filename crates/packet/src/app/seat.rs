@@ -137,6 +137,10 @@ impl<T: App> Erased for Seat<T> {
         self.app().report()
     }
 
+    fn gauges(&self) -> &'static [&'static str] {
+        T::GAUGES
+    }
+
     fn flush(&mut self, io: &mut Io) -> Result<Flushed, Fault> {
         self.app_mut().flush(io)
     }

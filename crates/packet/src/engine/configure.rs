@@ -209,14 +209,14 @@ impl Engine {
         let mut is_kept = vec![false; old.apps.len()];
         fates.iter().filter_map(Fate::place).for_each(|at| is_kept[at] = true);
         for (at, _) in is_kept.iter().enumerate().filter(|(_, kept)| !**kept) {
-            self.stop_app(at);
+            self.stop_app(at, |_| {});
             changes.stopped.push(old.apps[at].name.clone());
         }
         let replaced = |fate: &Fate| match fate {
             Fate::Begin(_, before) => *before,
             _ => None,
         };
-        fates.iter().filter_map(replaced).for_each(|at| self.stop_app(at));
+        fates.iter().filter_map(replaced).for_each(|at| self.stop_app(at, |_| {}));
     }
 
     fn change_apps(

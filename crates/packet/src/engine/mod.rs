@@ -369,15 +369,17 @@ impl Engine {
         self.flush();
         for at in 0..self.order.len() {
             let index = self.order[at];
-            self.stop_app(index);
+            self.stop_app(index, Slot::keep_counts);
         }
         self.publish();
     }
 
-    fn stop_app(&mut self, index: usize) {
+    /// Stops an app; `last` is called before it is dropped.
+    fn stop_app(&mut self, index: usize, last: fn(&mut Slot)) {
         let slot = &mut self.slots[index];
         let Some(instance) = &mut slot.instance else { return };
         let stopped = instance.stop(&mut slot.io);
+        last(slot);
         slot.vacate();
         slot.wake.set(false);
         if let Err(fault) = stopped {

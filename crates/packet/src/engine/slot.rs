@@ -56,6 +56,8 @@ pub(super) struct Slot {
     /// Faults in a row.
     pub faults_in_a_row: u32,
     pub restarts: u64,
+    /// The counters of apps that have ended here.
+    pub counts_before: Vec<(String, u64)>,
     /// Packets of former links.
     pub packets_before: u64,
     /// The time it took in the breath that is being measured, and in all.
@@ -89,6 +91,7 @@ impl Slot {
             started_ns: 0,
             faults_in_a_row: 0,
             restarts: 0,
+            counts_before: Vec::new(),
             packets_before: 0,
             breath_ns: 0,
             spent_ns: 0,
@@ -207,14 +210,28 @@ impl Slot {
         if self.done { None } else { self.instance.as_ref()?.descriptor() }
     }
 
-    /// The app's own counters and its drops.
+    /// The app's own counters, with those of its predecessors, and its drops.
     pub fn counts(&self) -> Vec<(String, u64)> {
         let own = self.instance.as_ref().and_then(|instance| instance.report().ok());
         let own = own.unwrap_or_default().into_iter().map(|(name, n)| (name.to_owned(), n));
         let code = self.instance.as_ref().and_then(Instance::kernel);
         let code = code.map(Running::counts).unwrap_or_default();
+        let mut counts: Vec<(String, u64)> = own.chain(code).collect();
+        add(&mut counts, self.counts_before.iter().cloned());
         let drops = self.io.drops.iter().map(|(why, count)| (format!("drop_{why}"), *count));
-        own.chain(code).chain(drops).collect()
+        counts.extend(drops);
+        counts
+    }
+
+    /// Keeps the counters of an app that is about to end: all but those of what ends with it.
+    pub fn keep_counts(&mut self) {
+        let Some(instance) = &self.instance else { return };
+        let gauges = instance.gauges();
+        let own = instance.report().unwrap_or_default();
+        let own = own.into_iter().filter(|(name, _)| !gauges.contains(name));
+        let code = instance.kernel().map(Running::lasting_counts).unwrap_or_default();
+        let ended = own.map(|(name, count)| (name.to_owned(), count)).chain(code);
+        add(&mut self.counts_before, ended);
     }
 
     /// Packets it took in, or, if it has no inputs, those it sent.
@@ -237,6 +254,16 @@ impl Slot {
         let counts = self.counts();
         let packets = self.packets();
         self.meters.publish(registry, &self.name, packets, self.restarts, &counts);
+    }
+}
+
+/// Adds counts by name.
+fn add(sums: &mut Vec<(String, u64)>, more: impl Iterator<Item = (String, u64)>) {
+    for (name, count) in more {
+        match sums.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += count,
+            None => sums.push((name, count)),
+        }
     }
 }
 

@@ -59,7 +59,12 @@ impl Engine {
         if slot.runs() && now_ns.saturating_sub(slot.started_ns) > PAUSE_NS_MAX {
             slot.faults_in_a_row = 0;
         }
+        slot.keep_counts();
+        // Packets that it held are lost.
+        let before = self.common.pool.stats().alive();
         slot.vacate();
+        let lost = before.saturating_sub(self.common.pool.stats().alive());
+        slot.io.count_drops("lost", lost);
         let pause = (PAUSE_NS << slot.faults_in_a_row.min(16)).min(PAUSE_NS_MAX);
         slot.faults_in_a_row = slot.faults_in_a_row.saturating_add(1);
         slot.wake.set(false);

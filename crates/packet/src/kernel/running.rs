@@ -9,7 +9,7 @@ use tidemill_stdx::keyed::Secret;
 
 use super::interpret::{Environment, Verdict, handle, interpret};
 use super::table::Table;
-use super::table::spec::TableSpec;
+use super::table::spec::{TableSpec, TableWriter};
 use super::{Event, Handler, Kernel, Supply, WordKind};
 use crate::app::{Io, Progress, Start, UNLINKED};
 use crate::packet::Packet;
@@ -157,6 +157,22 @@ impl Running {
         let drops = drops.filter(|(_, count)| count.get() > 0);
         let drops = drops.map(|(why, count)| (format!("drop_{why}"), count.get()));
         own.chain(self.table_counts()).chain(drops).collect()
+    }
+
+    /// Those that do not end with the app: all but the entries of tables. The counters of tables
+    /// that the program writes stay with these.
+    pub(crate) fn lasting_counts(&self) -> Vec<(String, u64)> {
+        let tables = self.memory.tables.iter().map(|table| table.spec());
+        let ends = |name: &str| {
+            tables.clone().any(|table| {
+                let of_table = name.strip_prefix(&*table.name).and_then(|it| it.strip_prefix('_'));
+                let is_kept = table.writer == TableWriter::Program;
+                of_table.is_some_and(|what| {
+                    TABLE_COUNTERS.contains(&what) && (is_kept || what == TABLE_COUNTERS[0])
+                })
+            })
+        };
+        self.counts().into_iter().filter(|(name, _)| !ends(name)).collect()
     }
 
     fn table_counts(&self) -> impl Iterator<Item = (String, u64)> {

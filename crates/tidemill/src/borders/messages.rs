@@ -1,14 +1,17 @@
 //! Components that hold messages, checked when the program is loaded. The run-time part is the
 //! interface `Messages` (`components/system/messages`).
 
-use tidemill_cl::ast::{Component, Declaration, Definition, ExprKind, Literal};
+use tidemill_cl::ast::{Component, Declaration, Definition, ExprKind, Literal, Sent};
 use tidemill_cl::system::messages::NAME as MESSAGES;
 use tidemill_diag::{Diagnostic, Span};
 
 use crate::program::{FileKind, Program};
 
 /// The messages whose first value is the name of a type.
-const TYPED: [&str; 2] = ["New", "Decode"];
+pub(crate) const TYPED: [&str; 2] = ["New", DECODE];
+
+/// The one of them that reads bytes.
+pub(crate) const DECODE: &str = "Decode";
 
 impl Program {
     /// Checks that the program has the types named by components.
@@ -39,7 +42,7 @@ impl Program {
             return;
         }
         let mut found = Vec::new();
-        tree.for_each_send(MESSAGES, &mut |message, arguments| {
+        tree.for_each_send(MESSAGES, &mut |Sent { message, arguments, .. }| {
             let is_typed = TYPED.contains(&message.text.as_str());
             let Some(first) = arguments.first().filter(|_| is_typed) else { return };
             let ExprKind::Literal(Literal::Text(name)) = &first.kind else { return };

@@ -37,7 +37,7 @@ pub mod flows;
 mod inbox;
 pub(crate) mod instances;
 mod latency;
-mod messages;
+pub(crate) mod messages;
 pub mod packets;
 mod parameters;
 pub mod programs;
@@ -72,7 +72,7 @@ const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
 /// Reports errors of files.
 fn report(machine: &Machine, faults: &[String]) {
-    faults.iter().for_each(|fault| machine.journal.get_mut().console.note(fault));
+    faults.iter().for_each(|fault| machine.remark(fault));
 }
 
 /// Finds the links of all borders in the graph that runs now.

@@ -37,6 +37,23 @@ impl Tap {
     fn form(&self) -> Form {
         self.to.get().console.form()
     }
+
+    /// Writes a whole line of a node, given its name, or bytes as they are.
+    fn put(&mut self, node: Option<&str>, bytes: &[u8]) {
+        let mut journal = self.to.get_mut();
+        if journal.console.has_failed() {
+            return;
+        }
+        journal.output(node, bytes);
+        if journal.console.has_failed() {
+            // If ringing fails, the run ends when the program does.
+            match &mut self.bell {
+                Bell::Pipe(pipe) => drop(pipe.write_all(&[1])),
+                // Relaxed: the flag publishes no other data.
+                Bell::Flag(flag) => flag.store(true, Ordering::Relaxed),
+            }
+        }
+    }
 }
 
 /// The sink of a node that writes whole lines: with the name of the node if there are several, and
@@ -71,7 +88,7 @@ impl WholeLines {
         };
         self.line.clear();
         whole.push(b'\n');
-        self.to.write(&whole);
+        self.to.put(self.name.as_deref(), &whole);
     }
 
     /// The line as an object. Bytes that are no UTF-8 are replaced.
@@ -111,19 +128,7 @@ impl Drop for WholeLines {
 
 impl Sink for Tap {
     fn write(&mut self, bytes: &[u8]) {
-        let mut journal = self.to.get_mut();
-        if journal.console.has_failed() {
-            return;
-        }
-        journal.console.write(bytes);
-        if journal.console.has_failed() {
-            // If ringing fails, the run ends when the program does.
-            match &mut self.bell {
-                Bell::Pipe(pipe) => drop(pipe.write_all(&[1])),
-                // Relaxed: the flag publishes no other data.
-                Bell::Flag(flag) => flag.store(true, Ordering::Relaxed),
-            }
-        }
+        self.put(None, bytes);
     }
 }
 

@@ -4,6 +4,7 @@
 use tidemill_proc::fault::{Fault, Reports};
 
 use crate::journal::SharedJournal;
+use crate::lines::{LineKind, Writer};
 
 /// Writes reports as notes.
 pub(crate) struct Reporter {
@@ -15,7 +16,7 @@ pub(crate) struct Reporter {
 impl Reports for Reporter {
     fn fault(&mut self, fault: &Fault) {
         let text = fault_text(fault, &self.node);
-        self.journal.get_mut().console.note(text);
+        self.note(LineKind::Note, text);
     }
 
     fn deadlock(&mut self, waiting: u64, some: &[String]) {
@@ -23,7 +24,13 @@ impl Reports for Reporter {
         if !self.node.is_empty() {
             text = format!("{}: {text}", self.node);
         }
-        self.journal.get_mut().console.failing(format_args!("tidemill: {text}"));
+        self.note(LineKind::Failure, format!("tidemill: {text}"));
+    }
+}
+
+impl Reporter {
+    fn note(&self, kind: LineKind, text: String) {
+        self.journal.get_mut().remark((Writer::of(&self.node), kind), text);
     }
 }
 

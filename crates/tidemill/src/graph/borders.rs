@@ -1,11 +1,11 @@
 //! The graphs of all parts of a program in one, with the edges between them.
 
-use tidemill_relation::plan::{RelationId, Storage};
-
+use super::by_name;
 use super::components::components;
-use super::model::{Edge, EdgeKind, Graph, Node, NodeKind};
+use super::model::{EdgeKind, Graph, Node, NodeKind};
 use super::packets::packets;
 use super::rules::rules;
+use super::whole::Whole;
 use crate::borders::components::StageBorder;
 use crate::borders::decode::DecodeBorder;
 use crate::borders::packets::PacketBorder;
@@ -17,7 +17,7 @@ use crate::program::Program;
 /// The graph of a program: its rules, then its components, then its packet graph, then the messages
 /// and files that they use.
 pub fn drawing(program: &Program) -> Graph {
-    let mut whole = Whole { program, graph: Graph::default(), components: 0, apps: 0 };
+    let mut whole = Whole::of(program);
     if let Some(compiled) = &program.rules.program {
         whole.append(rules(compiled));
     }
@@ -36,54 +36,7 @@ pub fn drawing(program: &Program) -> Graph {
     Graph { nodes, edges }
 }
 
-struct Whole<'p> {
-    program: &'p Program,
-    graph: Graph,
-    /// The first node of a component; they are in the order of the program.
-    components: usize,
-    /// The first node of an app; they are in the order of the graph.
-    apps: usize,
-}
-
 impl Whole<'_> {
-    fn append(&mut self, part: Graph) {
-        let first = self.graph.nodes.len();
-        self.graph.nodes.extend(part.nodes);
-        let edges = part.edges.into_iter();
-        let moved = edges.map(|edge| Edge { from: first + edge.from, to: first + edge.to, ..edge });
-        self.graph.edges.extend(moved);
-    }
-
-    fn edge(&mut self, from: usize, to: usize, kind: EdgeKind) {
-        self.graph.edges.push(Edge { from, to, kind });
-    }
-
-    /// The node of that kind and name; added if missing.
-    fn node(&mut self, kind: NodeKind, name: &str) -> usize {
-        let known = |node: &Node| node.kind == kind && node.name == name;
-        self.graph.nodes.iter().position(known).unwrap_or_else(|| {
-            self.graph.nodes.push(Node { kind, name: name.to_owned(), hidden: false });
-            self.graph.nodes.len() - 1
-        })
-    }
-
-    fn relation(&mut self, id: RelationId) -> Option<usize> {
-        let relation = self.program.rules.program.as_ref()?.plan.relation(id);
-        let kind = match relation.storage {
-            Storage::Event => NodeKind::Event,
-            Storage::Table { .. } => NodeKind::Table,
-        };
-        let node = self.node(kind, &relation.name);
-        // The table of settings is declared in no file, but its rows are of the program's rules.
-        self.graph.nodes[node].hidden = false;
-        Some(node)
-    }
-
-    fn app(&self, name: &str) -> Option<usize> {
-        let graph = self.program.packets.as_ref()?;
-        Some(self.apps + graph.apps.iter().position(|app| app.name == name)?)
-    }
-
     fn borders(&mut self) {
         let borders = &self.program.borders;
         self.messages_of_stages();
@@ -99,6 +52,8 @@ impl Whole<'_> {
         if borders.settings.is_some() {
             self.settings();
         }
+        by_name::opened(self);
+        by_name::messages(self);
     }
 
     /// Between the table of an app and its relation.
@@ -228,6 +183,9 @@ mod tests {
         count :: Count
         gate :: Rules { fields: \"len\", event: \"seen\", verdict: \"pass\" }
         end :: Sink
+        door :: Outside
+        tap :: Outside
+        door -> tap
         src -> count -> read
         read.rest -> flow.input
         flow -> gate
@@ -241,7 +199,14 @@ mod tests {
           BEGIN WHILE ?A DO ?A(n); !B(n); !Done END END Work;
         END Worker;
         COMPONENT Flow REQUIRES Packets; BEGIN Packets!Open(\"input -> gate\") END Flow;
-        COMPONENT {ENTRYPOINT} Main REQUIRES Rules; BEGIN Rules!put(1); Rules?Taken END Main;";
+        COMPONENT {ENTRYPOINT} Main REQUIRES Rules, Packets;
+          COMPONENT Any REQUIRES Packets, Messages; VARIABLE name: TEXT;
+          BEGIN
+            name := \"door\"; Packets!Open(name);
+            Messages!New(\"t.R\"); Messages?Done; Messages!Decode(name, name); Messages?Done
+          END Any;
+          COMPONENT Read REQUIRES Messages; BEGIN Messages!Decode(\"t.R\", \"\") END Read;
+        BEGIN Rules!put(1); Rules?Taken; Packets!Open(\"door\") END Main;";
     const RULES: &str = "
         stage(\"cl:Worker\", work, done).
         stage(\"proto:encode t.R\", done, result).
@@ -292,8 +257,20 @@ mod tests {
                 "configures app src :: Source, configures app read :: Decode, \
                  configures app flow :: Script, configures app count :: Count, \
                  configures app gate :: Rules, \
-                 configures app end :: Sink",
+                 configures app end :: Sink, configures app door :: Outside, \
+                 configures app tap :: Outside",
             ),
+            (
+                "component Main",
+                "requires interface Rules, requires system Packets, opens app door :: Outside",
+            ),
+            (
+                "component Main.Any",
+                "requires system Packets, requires system Messages, \
+                 may open app door :: Outside, may open app tap :: Outside, makes message t.R, \
+                 decodes message of any type",
+            ),
+            ("component Main.Read", "requires system Messages, decodes message t.R"),
             (
                 "stage cl:Worker",
                 "emits event done, emits event stage::fault, runs component Worker",

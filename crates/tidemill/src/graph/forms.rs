@@ -55,7 +55,9 @@ pub fn dot(graph: &Graph) -> String {
     }
     for edge in &graph.edges {
         let style = match edge.kind {
-            EdgeKind::Reads | EdgeKind::Lacks | EdgeKind::Requires => ", style=dashed",
+            EdgeKind::Reads | EdgeKind::Lacks | EdgeKind::Requires | EdgeKind::MayOpen => {
+                ", style=dashed"
+            }
             EdgeKind::Ships | EdgeKind::Makes => ", style=bold",
             _ => "",
         };
@@ -87,7 +89,7 @@ pub fn mermaid(graph: &Graph) -> String {
     }
     for edge in &graph.edges {
         let arrow = match edge.kind {
-            EdgeKind::Reads | EdgeKind::Lacks | EdgeKind::Requires => "-.->",
+            EdgeKind::Reads | EdgeKind::Lacks | EdgeKind::Requires | EdgeKind::MayOpen => "-.->",
             EdgeKind::Ships | EdgeKind::Makes => "==>",
             _ => "-->",
         };

@@ -76,7 +76,7 @@ pub enum EdgeKind {
     Maintains,
     /// From a table to its counterpart at other nodes.
     Ships,
-    /// From a component to one that it makes.
+    /// From a component to one that it makes, or to the messages that it makes.
     Makes,
     /// From a component to an interface that it serves.
     Offers,
@@ -88,7 +88,7 @@ pub enum EdgeKind {
     Fills,
     /// From a stage or app to a component that works for it.
     Runs,
-    /// From a stage or app to the messages that it reads.
+    /// From a stage, app or component to the messages that it reads.
     Decodes,
     /// From a stage to the messages that it writes.
     Encodes,
@@ -102,6 +102,10 @@ pub enum EdgeKind {
     Configures,
     /// From a relation to the table of an app, which rules write.
     Writes,
+    /// From a component to an app whose packets it exchanges.
+    Opens,
+    /// From a component that computes the names of apps to one that it can open.
+    MayOpen,
 }
 
 impl EdgeKind {
@@ -129,6 +133,8 @@ impl EdgeKind {
             EdgeKind::Holds => "holds",
             EdgeKind::Configures => "configures",
             EdgeKind::Writes => "writes",
+            EdgeKind::Opens => "opens",
+            EdgeKind::MayOpen => "may open",
         }
     }
 }

@@ -34,7 +34,7 @@ const STYLE: &str = "svg{background:#fff}.g{fill:#fff}text{font:12px sans-serif;
     .e{fill:none;stroke-width:1.4}";
 
 /// The kinds in the order of the legend, with the colour and dashes of their lines.
-const KINDS: [(EdgeKind, &str, &str); 21] = [
+const KINDS: [(EdgeKind, &str, &str); 23] = [
     (EdgeKind::Starts, "#222222", ""),
     (EdgeKind::Reads, "#4477aa", "5 3"),
     (EdgeKind::Lacks, "#aa3377", "2 3"),
@@ -56,6 +56,8 @@ const KINDS: [(EdgeKind, &str, &str); 21] = [
     (EdgeKind::Holds, "#cc3311", "5 3"),
     (EdgeKind::Configures, "#117788", "8 3"),
     (EdgeKind::Writes, "#228833", "8 3"),
+    (EdgeKind::Opens, "#b07a00", ""),
+    (EdgeKind::MayOpen, "#b07a00", "2 3"),
 ];
 
 #[derive(Clone, Copy, Default)]

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tidemill_event::Remote;
-use tidemill_overlog::node::Program as Rules;
+use tidemill_overlog::node::{Emptied, Program as Rules};
 use tidemill_overlog::query::AskerId;
-use tidemill_stdx::sorted::SortedMap;
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::pending::Pending;
 
@@ -46,6 +46,8 @@ impl<W> Crew<W> {
 pub(super) struct Proposal {
     pub(super) rules: Arc<Rules>,
     pub(super) pending: Pending,
+    /// The tables that start anew, by the votes so far.
+    pub(super) emptied: SortedSet<Emptied>,
     /// The number of missing votes.
     pub(super) left: usize,
 }

@@ -48,9 +48,13 @@ impl Machine {
                 .extend(out_of_order.map(|app| format!("app {app} was out of order at the end")));
             problems.iter().for_each(|problem| machine.note(problem));
             report.problems.append(&mut problems);
-            let components = stop(machine);
+            let components = stop(machine).map(|ended| {
+                let peak_bytes = machine.former.peak_bytes(machine.node.id, ended.peak_bytes);
+                ComponentsEnded { peak_bytes, ..ended }
+            });
             report.add(components, packets);
         });
+        self.former.add_to(report);
         let lost = borders::finish_files(self);
         lost.iter().for_each(|problem| self.note(problem));
         report.problems.extend(lost);
@@ -101,7 +105,7 @@ pub(super) fn clear(machine: &mut Machine, events: &mut Loop<Machine>) {
 }
 
 /// Stops the threads; returns how the components of a node ended, if it has some.
-fn stop(machine: &mut Machine) -> Option<ComponentsEnded> {
+pub(super) fn stop(machine: &mut Machine) -> Option<ComponentsEnded> {
     machine.node.runner.stop();
     machine.has.components.then(|| ComponentsEnded {
         how: machine.node.how.take(),

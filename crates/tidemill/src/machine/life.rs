@@ -95,7 +95,9 @@ pub(crate) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, id: NodeI
     events.within(machine, scope, |machine, events| {
         borders::lose(machine);
         end::clear(machine, events);
-        machine.lose_packets();
+        let packets = machine.lose_packets();
+        let components = end::stop(machine);
+        machine.former.add(machine.node.id, components, packets);
         borders::devices::close(machine, events);
         // Files keep the data written until then.
         borders::finish_node_files(machine);

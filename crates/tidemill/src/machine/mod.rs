@@ -26,6 +26,8 @@
 //! | `turns` | switching the current node |
 //! | `life` | start and crash of a node |
 //! | `end` | the end of a run, and its summary |
+//! | `emptied` | tables that start anew with other rules |
+//! | `former` | the counters of nodes that have crashed |
 //! | `control` | requests of tools |
 //! | `share`, `crew` | several workers: the nodes of each, and the others |
 //! | `posts`, `others` | calls between them |
@@ -43,7 +45,9 @@ pub(crate) mod components;
 mod control;
 pub(crate) mod counters;
 pub(crate) mod crew;
+mod emptied;
 mod end;
+mod former;
 pub(crate) mod life;
 mod log;
 pub(crate) mod node;
@@ -64,6 +68,7 @@ mod turns;
 mod versions;
 mod world;
 
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -80,9 +85,11 @@ use crate::console::Console;
 use crate::control::Server;
 use crate::journal::{Journal, SharedJournal};
 use crate::keys::KeyWatch;
+use crate::lines::{LineKind, Writer};
 use crate::meters::Meters;
 
 use crew::Crew;
+use former::FormerLives;
 use log::Log;
 use node::{Node, Others};
 use parts::{Has, Maker};
@@ -113,6 +120,8 @@ pub(crate) struct Machine {
     pub(crate) sinks: Sinks,
     /// Packets that were lost with nodes that ended.
     pub(crate) lost_packets: u64,
+    /// What these nodes have counted.
+    former: FormerLives,
     /// The output and findings of the run.
     pub(crate) journal: SharedJournal,
     /// The published counters.
@@ -161,6 +170,7 @@ impl Machine {
             sim: None,
             sinks: Sinks::default(),
             lost_packets: 0,
+            former: FormerLives::default(),
             meters: Meters::new(registry.clone(), 0),
             metered: None,
             journal,
@@ -189,7 +199,13 @@ impl Machine {
 
     /// Writes a note.
     pub(crate) fn note(&self, text: &str) {
-        self.journal.get_mut().console.note(format_args!("tidemill: {text}"));
+        self.remark(format_args!("tidemill: {text}"));
+    }
+
+    /// Writes a line of notes about the current node.
+    pub(crate) fn remark(&self, line: impl fmt::Display) {
+        let writer = Writer::Node(self.node.id.0);
+        self.journal.get_mut().remark((writer, LineKind::Note), line);
     }
 }
 

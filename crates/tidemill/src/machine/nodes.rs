@@ -216,6 +216,10 @@ pub(crate) fn drain(machine: &mut Machine, events: &mut Loop<Machine>) {
         return;
     }
     say!(Info, "fleet", "takes no new work, and ends when it is done");
+    if let Some(crew) = machine.crew.as_mut().filter(|_| machine.maker.is_some()) {
+        // That their main parts have ended does not mean that their rules have.
+        crew.drained.fill(false);
+    }
     machine.at_each_node(events, |machine, events| {
         rules::end(machine, events);
         flows::end(machine, events);

@@ -53,11 +53,11 @@ impl Machine {
         }
     }
 
-    /// Stops the graph of a node that crashes; its packets are lost.
-    pub(super) fn lose_packets(&mut self) {
-        let engine = &mut self.node.driver.engine;
-        engine.stop();
-        self.lost_packets += engine.pool_stats().alive();
+    /// Stops the graph of a node that crashes; its packets are lost. Returns what it has counted.
+    pub(super) fn lose_packets(&mut self) -> Option<PacketsEnded> {
+        let ended = self.has.packets.then(|| PacketsEnded::of_lost(&mut self.node.driver.engine));
+        self.lost_packets += ended.as_ref().map_or(0, |ended| ended.packets.alive());
+        ended
     }
 
     /// Stops the graph; returns its report, if there is one.

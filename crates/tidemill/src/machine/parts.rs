@@ -41,13 +41,6 @@ pub(crate) struct Parts {
     pub(crate) borders: Checked,
 }
 
-impl Parts {
-    /// The parts of a program of rules only.
-    pub(crate) fn none() -> Parts {
-        Parts { components: None, has_entry: false, graph: None, borders: Checked::default() }
-    }
-}
-
 /// The rules of a program in the form for nodes, if it has some.
 ///
 /// # Errors

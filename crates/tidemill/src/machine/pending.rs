@@ -1,6 +1,8 @@
 //! The replacement of a part of the running program.
 
+use tidemill_overlog::node::Emptied;
 use tidemill_packet::graph::Graph;
+use tidemill_stdx::sorted::SortedSet;
 
 use crate::borders::Checked;
 
@@ -9,4 +11,6 @@ use crate::borders::Checked;
 pub(super) struct Pending {
     pub(super) borders: Checked,
     pub(super) graph: Option<Graph>,
+    /// The tables that start anew, as far as this has been noted.
+    pub(super) noted: SortedSet<Emptied>,
 }

@@ -6,18 +6,23 @@ use std::sync::Arc;
 use tidemill_cl::ir::succession::Succession;
 use tidemill_event::Loop;
 use tidemill_overlog::control::{End, RULES_BYTES_MAX, Status};
-use tidemill_overlog::fleet::Switched;
-use tidemill_overlog::node::{Emptied, OtherTable};
-use tidemill_packet::graph::Graph;
+use tidemill_overlog::fleet::{self, Switched};
+use tidemill_overlog::node::{Emptied, Program as Rules};
+use tidemill_packet::graph::{AppSpec, Graph};
+use tidemill_stdx::sorted::SortedSet;
 
+use super::emptied::note_emptied;
 use super::parts::rules_of;
 use super::pending::Pending;
-use super::{Machine, Source, agree, nodes, replace_components};
+use super::{Machine, Source, agree, nodes, posts, replace_components};
 use crate::borders::{self, instances};
 use crate::error::Error;
 use crate::program::{FileKind, Kinds, Revision};
 use crate::reload::OnChange;
 use crate::watched::Watched;
+
+/// The notice that the old rules stay.
+const OLD_RULES: &str = "the old rules go on";
 
 /// The new version of the program, compared with the running one.
 struct Next {
@@ -213,36 +218,93 @@ fn replace(
     source: &mut Source,
     next: Next,
 ) -> Result<(), NotReplaced> {
-    let Next { revision, changed, succession } = next;
+    let Next { mut revision, changed, succession } = next;
+    // If only the rules have changed, the graph is left untouched.
+    let has_news = changed == Kinds::default() || source.graph != revision.graph;
+    // The operators of stages depend on the schemas.
+    let is_wired_otherwise = source.borders.packets != revision.borders.packets
+        || source.borders.tables != revision.borders.tables;
+    let rules = machine.has.nodes && (changed != Kinds::default() || is_wired_otherwise);
+    let rules = if rules { next_rules(source, &mut revision)? } else { None };
+    let noted = note_losses(machine, events, (rules.as_ref(), &revision));
     if let Some((versions, succession)) = source.versions.as_mut().zip(succession) {
         let sources = (&revision.sources, revision.components.files);
         replace_components::replace(machine, events, versions, succession, sources)
             .map_err(|why| NotReplaced { notice: "the old program goes on", why })?;
     }
-    // If only the rules have changed, the graph is left untouched.
-    let has_news = changed == Kinds::default() || source.graph != revision.graph;
     if let Some(graph) = revision.graph.as_ref().filter(|_| has_news) {
         replace_graph(machine, events, graph)
             .map_err(|why| NotReplaced { notice: "the old program goes on", why })?;
+        if machine.maker.is_some() {
+            let graph = graph.clone();
+            posts::all(machine, move |machine, events| {
+                if let Err(why) = replace_graph(machine, events, &graph) {
+                    machine.note(&format!("worker {}: {why}", machine.share.me));
+                }
+            });
+        }
     }
     source.graph.clone_from(&revision.graph);
-    if machine.has.nodes {
-        // The operators of stages depend on the schemas.
-        let is_wired_otherwise = source.borders.packets != revision.borders.packets
-            || source.borders.tables != revision.borders.tables;
-        if changed != Kinds::default() || is_wired_otherwise {
-            replace_rules(machine, events, source, revision)
-                .map_err(|why| NotReplaced { notice: "the old rules go on", why })?;
-        }
-    } else {
+    if let Some(rules) = rules {
+        replace_rules(machine, events, source, (rules, noted, revision))
+            .map_err(|why| NotReplaced { notice: OLD_RULES, why })?;
+    } else if !machine.has.nodes {
         if changed.has(FileKind::Schemas) {
             borders::rebind_schemas(machine, events, &revision.borders);
+            if machine.maker.is_some() {
+                let borders = revision.borders.clone();
+                posts::all(machine, move |machine, events| {
+                    borders::rebind_schemas(machine, events, &borders);
+                });
+            }
             instances::rebind(machine, &revision.borders, true);
             machine.note("goes on with the new schemas");
         }
         source.outline = revision.outline;
     }
     Ok(())
+}
+
+/// The rules of a revision, compiled.
+fn next_rules(source: &Source, revision: &mut Revision) -> Result<Option<Arc<Rules>>, NotReplaced> {
+    let Revision { rules, borders, .. } = revision;
+    let rules = rules_of(std::mem::take(rules), borders, source.engine);
+    let rules = rules.map_err(|why| NotReplaced { notice: OLD_RULES, why })?;
+    Ok(rules.map(Arc::new))
+}
+
+/// Notes what a revision cannot keep, before anything is replaced; returns the tables among it.
+fn note_losses(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    (rules, revision): (Option<&Arc<Rules>>, &Revision),
+) -> SortedSet<Emptied> {
+    // If they cannot be replaced, the attempt says so.
+    let emptied = rules.and_then(|rules| fleet::can_replace(machine, events, rules).ok());
+    let emptied = emptied.unwrap_or_default();
+    note_emptied(machine, &emptied);
+    let mut apps = SortedSet::new();
+    machine.at_each_node(events, |machine, _| {
+        let running = machine.node.driver.engine.graph();
+        apps.extend(revision.graph.iter().flat_map(|next| ended_apps(running, next)));
+    });
+    apps.iter().for_each(|line| machine.note(line));
+    emptied
+}
+
+/// The apps of a graph that end with another one, with all that they hold, a line each.
+fn ended_apps(running: &Graph, next: &Graph) -> Vec<String> {
+    let line = |app: &AppSpec| {
+        let name = &app.name;
+        match next.apps.iter().find(|other| other.name == *name) {
+            None => Some(format!("the app `{name}` is gone")),
+            Some(other) if other.kind.name == app.kind.name => None,
+            Some(other) => {
+                Some(format!("the app `{name}` starts anew, as it is a {} now", other.kind.name))
+            }
+        }
+    };
+    running.apps.iter().filter_map(line).collect()
 }
 
 /// Why a revision cannot replace the running program.
@@ -258,7 +320,7 @@ fn refused(
     }
     if machine.crew.is_some() {
         let writes = "its rules would write files on several workers, which cannot begin";
-        let why = if machine.has.packets {
+        let why = if machine.maker.is_none() && machine.has.packets {
             revision.borders.for_one_worker()
         } else {
             revision.borders.have_files().then(|| writes.to_owned())
@@ -294,37 +356,20 @@ fn replace_rules(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     source: &mut Source,
-    revision: Revision,
+    (rules, noted, revision): (Arc<Rules>, SortedSet<Emptied>, Revision),
 ) -> Result<(), Error> {
-    let Revision { outline, rules, borders, graph, .. } = revision;
-    let Some(rules) = rules_of(rules, &borders, source.engine)? else { return Ok(()) };
+    let Revision { outline, borders, graph, .. } = revision;
     borders.schemas.count_on(&source.borders.schemas);
-    let pending = Pending { borders: borders.clone(), graph };
-    agree::replace(machine, events, Arc::new(rules), pending).map_err(Error::program)?;
+    let pending = Pending { borders: borders.clone(), graph, noted };
+    agree::replace(machine, events, rules, pending).map_err(Error::program)?;
     (source.outline, source.borders) = (outline, borders);
     Ok(())
 }
 
 /// All nodes have switched to other rules.
 pub(super) fn rebind(machine: &mut Machine, events: &mut Loop<Machine>, switched: Switched) {
-    let Some(Pending { borders, graph }) = machine.pending.take() else { return };
+    let Some(Pending { borders, graph, .. }) = machine.pending.take() else { return };
     borders::rebind(machine, events, (&borders, graph.as_ref()), switched);
-}
-
-/// The tables that start anew with other rules, a line each.
-pub(super) fn starting_anew(switched: &Switched) -> Vec<String> {
-    let line = |emptied: &Emptied| {
-        let other = match emptied.other {
-            OtherTable::Nothing => return format!("the table `{}` is gone", emptied.table),
-            OtherTable::Columns => "has other columns",
-            OtherTable::Key => "has another key",
-            OtherTable::Lifetime => "has another lifetime",
-            OtherTable::Size => "has another maximum size",
-            OtherTable::Rules => "depends on other rules",
-        };
-        format!("the table `{}` starts anew, as it {other}", emptied.table)
-    };
-    switched.emptied.iter().map(line).collect()
 }
 
 /// Replaces the graphs of all nodes; returns the reason if one fails.

@@ -20,7 +20,8 @@ pub(super) fn refused(
         return Some("its components run on several loops, and cannot be replaced".to_owned());
     }
     let borders = &machine.node.borders;
-    if borders.instances.is_some() && !borders.flows.is_empty() {
+    let have_instances = borders.instances.is_some() && !borders.flows.is_empty();
+    if have_instances || machine.crew.is_some() && machine.maker.is_some() {
         return Some("its components run on several workers, and cannot be replaced".to_owned());
     }
     if machine.has.entry && succession.begins_otherwise {

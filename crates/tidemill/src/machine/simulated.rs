@@ -47,8 +47,6 @@ pub(crate) struct Simulated {
     pub(crate) coverage: Coverage,
     /// When rules first did something, if that is sampled.
     pub(crate) rule_times: RuleTimes,
-    /// The number of turns of lives that have ended.
-    pub(crate) retired: u64,
     /// The devices of each node at links, and the links.
     pub(crate) plugs: Vec<Plug>,
     pub(crate) switches: Switches,

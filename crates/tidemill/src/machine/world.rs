@@ -6,13 +6,15 @@ use std::time::Duration;
 use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet::{self, Call, Fleet, NodeId, Switched, Takes};
 use tidemill_overlog::global::SIM;
-use tidemill_overlog::node::Crossing;
+use tidemill_overlog::node::{Crossing, Emptied};
 use tidemill_overlog::query::AskerId;
 use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{Changes, Rest};
 use tidemill_proc::{Communication, Home, Over, Request, Runner};
 use tidemill_relation::{OwnedValue, TupleBuf};
+use tidemill_stdx::sorted::SortedSet;
 
+use super::emptied::note_emptied;
 use super::{Machine, nodes, others, packets, posts, reload, system};
 use crate::borders;
 use crate::components::system as offered;
@@ -72,14 +74,16 @@ impl fleet::World for Machine {
         self.note_unsettled(events, node, tuples);
     }
 
+    fn replacing(&mut self, _: &mut Loop<Machine>, emptied: &SortedSet<Emptied>) {
+        note_emptied(self, emptied);
+    }
+
     fn replaced(&mut self, events: &mut Loop<Machine>, switched: Switched) {
         self.meters.start_over();
-        let emptied = reload::starting_anew(&switched);
         reload::rebind(self, events, switched);
         if self.share.me == 0 {
             self.note("goes on with the new rules");
         }
-        emptied.iter().for_each(|line| self.note(line));
     }
 
     fn turned(&mut self, events: &mut Loop<Machine>, node: NodeId) {
@@ -148,7 +152,8 @@ impl drive::World for Machine {
     fn switched(&mut self, changes: &Changes) {
         borders::link(self);
         offered::packets::link(self);
-        if self.share.me == 0 {
+        // Instances of one graph are replaced together, graphs of simulated nodes apart.
+        if self.share.me == 0 || self.sim.is_some() {
             self.note(&packets::reloaded(changes));
         }
     }
@@ -177,18 +182,20 @@ impl Machine {
     /// The main part of a node has ended. If that is so of all nodes, the run ends in order.
     fn main_part_ended(&mut self, events: &mut Loop<Machine>) {
         self.node.is_over = true;
-        let goes_on = self.sim.as_ref().is_some_and(|sim| sim.lasts);
-        if goes_on || self.has_scopes() && !self.all_are_over() {
+        self.end_if_over(events);
+    }
+
+    /// Ends the run in order if the main parts of all nodes have ended.
+    fn end_if_over(&mut self, events: &mut Loop<Machine>) {
+        if self.sim.as_ref().is_some_and(|sim| sim.lasts) || !self.all_are_over() {
             return;
         }
-        // With its entry component a run ends, whatever the instances of its graph do.
-        if !self.has.entry && !others::is_drained(self, true) {
-            // The first worker ends the run with the last instance of the graph.
-            posts::first(self, |machine, events| {
-                if machine.node.is_over {
-                    machine.main_part_ended(events)
-                }
-            });
+        // With the entry component of its only node a run ends, whatever the instances of the graph
+        // do.
+        let ends_all = self.has.entry && self.maker.is_none();
+        if !ends_all && !others::is_drained(self, true) {
+            // The first worker ends the run with the last node, or the last instance of the graph.
+            posts::first(self, Machine::end_if_over);
         } else if self.has.nodes {
             nodes::drain(self, events)
         } else {

@@ -24,11 +24,13 @@
 //! | `options` | options of a run |
 //! | `report` | the report of a run |
 //! | `captures` | captures as input, and their time |
+//! | `engines` | what makes the engines of several nodes |
 //! | `ends` | external requests to end or reload |
 //! | `workers` | threads that run a share of the nodes, or of the flows, each |
 
 mod captures;
 mod ends;
+mod engines;
 mod options;
 mod report;
 mod workers;
@@ -54,6 +56,7 @@ use tidemill_stdx::say;
 
 use captures::{Captures, SLICE_STEPS, captures, has_readers, in_time_of};
 pub(crate) use captures::{first_ns, live_capture};
+use options::LINGER_MAX;
 pub use options::{
     Clock, ComponentOptions, DRAIN_MAX, Engine, EngineKind, Exposed, Exposure, Input, Listen, NODE,
     NodeOptions, PacketOptions, RunOptions,
@@ -72,19 +75,17 @@ use crate::journal::{Journal, SharedJournal};
 use crate::left::leave;
 use crate::machine::components::{Making, Outputs, Seeds};
 use crate::machine::counters::show_counters;
-use crate::machine::parts::{Choices, Compiled, Has, Maker, Parts};
+use crate::machine::parts::{Choices, Compiled, Has, Parts};
 use crate::machine::{Machine, Source, Versions, components, nodes, packets};
 use crate::profile::Profile;
 use crate::program::Program;
 use crate::summary::Summary;
 
-use workers::{FlowComponents, Flows, Work, Workers};
+use engines::NodeEngines;
+use workers::{FlowComponents, Flows, Nodes, Work, Workers};
 
 /// The maximum log level of this file.
 const CEILING: Level = Level::Info;
-
-/// The maximum time for sending the remaining data of components after the end of a run.
-const LINGER_MAX: Duration = Duration::from_secs(2);
 
 impl Program {
     /// Runs the program; see [the module](self).
@@ -118,6 +119,10 @@ impl Prepared {
             || options.clock == Clock::Virtual
             || options.clock == Clock::Own && has_captures;
         let engine = options.components.engine;
+        if has_several_nodes(&options) {
+            // Workers divide the nodes; the components of each are on one loop.
+            options.components.workers = None;
+        }
         let reload = options.reload.take();
         let mut source = reload.map(|reload| Source::new(reload, &program, engine));
         let written = source.as_ref().and_then(|_| program.components.program.clone());
@@ -137,14 +142,14 @@ impl Prepared {
     pub fn run(self, console: Console) -> Result<Report, Error> {
         let Prepared { program, mut source, mut options, are_counted } = self;
         let has = program.has();
-        let are_several = are_several(&options) && (has.components || has.packets);
+        let are_several = has_several_nodes(&options) && (has.components || has.packets);
         if has.nodes || are_several {
             let is_exposed = options.nodes.check_reach()? == Exposed::Yes;
             source.iter_mut().for_each(|source| source.is_exposed = is_exposed);
         }
         let Parts { graph, components, borders, .. } = &program.parts;
-        let has_files = borders.have_files();
         let captures = captures(graph.as_ref(), components.as_ref(), options.clock);
+        let for_one_worker = for_one_worker(borders, captures);
         let (flows, undivided) = match divide(&program.parts, &options, has, captures)? {
             Divided::Flows(flows) => (Some(*flows), None),
             Divided::No(why) => (None, why),
@@ -160,32 +165,32 @@ impl Prepared {
         let Compiled { rules, mut parts } = program;
         let tap = tap(journal.clone(), bell);
         let sinks = Sinks::new(&parts.borders.sinks, &options.registry);
-        let (mut machine, rules, graph) = if are_several {
+        let (mut machine, rules, graph, engines) = if are_several {
             refuse_shared_devices(&parts)?;
             let engine = components::idle(&mut *host)?;
             let mut machine = Machine::new(engine, journal, options.registry.clone(), has);
-            machine.maker = Some(Rc::new(maker(parts, &mut options, tap, captures)));
-            (machine, Some(rules.unwrap_or_else(Rules::idle)), None)
+            let engines = NodeEngines::new(parts, &mut options);
+            let maker = engines.clone().maker((options.seed, captures), tap);
+            machine.maker = Some(Rc::new(maker));
+            (machine, Some(rules.unwrap_or_else(Rules::idle)), None, Some(engines))
         } else {
             let machine = of_one_node((&mut parts, has), &mut options, journal, tap(), &mut *host)?;
-            (machine, rules, parts.graph)
+            (machine, rules, parts.graph, None)
         };
         machine.sinks = sinks;
         machine.ends_after_captures =
             captures.is_some() && options.clock == Clock::Own && options.end_ns.is_none();
         let watches = source.as_ref().is_some_and(|source| source.files.is_some());
         machine.source = source;
-        let has_more = has.packets || has_files;
         match &flows {
             Some(flows) => flows.join(&mut machine),
-            None if has_more && options.nodes.workers > 1 => note_undivided(&machine, undivided),
-            None => {}
+            None => note_single_worker(&machine, &options, (for_one_worker, undivided)),
         }
-        let may_spread = !(has.components || has_more)
-            && options.clock != Clock::Virtual
-            && options.seed.is_none();
+        let may_spread =
+            for_one_worker.is_none() && options.clock != Clock::Virtual && options.seed.is_none();
         let (events, others) = (Loop::new(host), Workers::default());
-        let mut run = Run { machine, events, options, heard, captures, may_spread, flows, others };
+        let mut run =
+            Run { machine, events, options, heard, captures, may_spread, engines, flows, others };
         Machine::follow(&mut run.events);
         if watches {
             ends::watch_files(&mut run.events);
@@ -197,7 +202,7 @@ impl Prepared {
 }
 
 /// Whether this run has several nodes.
-fn are_several(options: &RunOptions) -> bool {
+fn has_several_nodes(options: &RunOptions) -> bool {
     matches!(options.nodes.listen, Listen::Nodes(2..))
 }
 
@@ -227,27 +232,6 @@ fn of_one_node(
     let (graph, registry) = (parts.graph.as_ref(), &machine.registry);
     machine.node.join(&parts.borders, graph, registry, host)?;
     Ok(machine)
-}
-
-/// Makes the engines of each of several nodes, when it starts.
-fn maker(
-    parts: Parts,
-    options: &mut RunOptions,
-    output: impl Fn() -> Tap + 'static,
-    captures: Option<CaptureTime>,
-) -> Maker {
-    Maker {
-        parts,
-        components: Choices::of(&mut options.components),
-        engine: options.packets.engine,
-        seed: options.seed,
-        captures,
-        registry: options.registry.clone(),
-        output: Rc::new(move |name| output::sink(Some(name), output())),
-        names: true,
-        existing: Existing::Kept,
-        disks: None,
-    }
 }
 
 /// Refuses graphs with a device, which several nodes cannot share.
@@ -300,7 +284,7 @@ fn divide(
     captures: Option<Captures>,
 ) -> Result<Divided, Error> {
     let count = options.nodes.workers;
-    let is_of_one_node = !are_several(options);
+    let is_of_one_node = !has_several_nodes(options);
     let may_divide = options.clock != Clock::Virtual && options.seed.is_none();
     let Some(graph) = parts.graph.as_ref().filter(|_| is_of_one_node && may_divide && count > 1)
     else {
@@ -341,7 +325,35 @@ fn divide(
     })))
 }
 
-/// Says that several workers do not divide a program, if components do not use them.
+/// Why several nodes need a single worker.
+fn for_one_worker(borders: &Checked, captures: Option<Captures>) -> Option<&'static str> {
+    if borders.have_files() {
+        return Some("the program writes files");
+    }
+    let is_in_time = captures.is_some_and(|captures| captures.clock == Clock::Own);
+    is_in_time.then_some("time is that of captures, which all nodes share")
+}
+
+/// Says that several workers do not divide the nodes, or the graph, if there are several.
+fn note_single_worker(
+    machine: &Machine,
+    options: &RunOptions,
+    (for_one_worker, undivided): (Option<&str>, Option<String>),
+) {
+    if options.nodes.workers <= 1 {
+        return;
+    }
+    if !has_several_nodes(options) {
+        return if machine.has.packets {
+            note_undivided(machine, undivided)
+        };
+    }
+    if let Some(why) = for_one_worker {
+        machine.note(&format!("one worker only: {why}"));
+    }
+}
+
+/// Says that several workers do not divide a graph, if components do not use them.
 fn note_undivided(machine: &Machine, why: Option<String>) {
     match why {
         Some(why) if machine.has.components => {
@@ -413,8 +425,10 @@ struct Run {
     heard: OwnedFd,
     /// The arrival times of packets from captures.
     captures: Option<CaptureTime>,
-    /// It has rules only, so its nodes may be run by several workers.
+    /// Its nodes may be run by several workers.
     may_spread: bool,
+    /// Their engines except for rules, if there are several with others.
+    engines: Option<NodeEngines>,
     /// The flows of its graph, if several workers have an instance each.
     flows: Option<Flows>,
     /// All workers but the first.
@@ -430,7 +444,7 @@ impl Run {
         graph: Option<Graph>,
         seed: u64,
     ) -> Result<(), Error> {
-        let Run { machine, events, options, others, .. } = self;
+        let Run { machine, events, options, others, engines, .. } = self;
         machine.control = Some(Server::new(&machine.registry, options.nodes.token.clone()));
         let stop = options.stop_flag.as_ref();
         let opened = match rules.map(Arc::new) {
@@ -438,7 +452,9 @@ impl Run {
             Some(rules) => {
                 let count = if self.may_spread { workers::count(&options.nodes) } else { 1 };
                 if count > 1 {
-                    let of_run = (&Work::Nodes(rules.clone()), &options.nodes);
+                    let (rules, engines, has) = (rules.clone(), engines.take(), machine.has);
+                    let nodes = Work::Nodes(Box::new(Nodes { rules, engines, has }));
+                    let of_run = (&nodes, &options.nodes);
                     *others = Workers::open(machine, events, of_run, (seed, stop), count)?;
                 }
                 let opened = nodes::open(machine, events, rules, &options.nodes, (seed, stop))?;

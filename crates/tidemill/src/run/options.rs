@@ -20,6 +20,9 @@ use crate::reach::Reach;
 use crate::reload::Reload;
 use crate::service::Service;
 
+/// The maximum time for sending the remaining data of components after the end of a run.
+pub(super) const LINGER_MAX: Duration = Duration::from_secs(2);
+
 /// The maximum time for completing pending work at the end.
 pub const DRAIN_MAX: Duration = Duration::from_secs(3);
 

@@ -62,6 +62,16 @@ impl Report {
         };
     }
 
+    /// Adds the report of another part of a simulation.
+    pub(crate) fn add_part(&mut self, mut other: Report) {
+        self.add(other.components.take(), other.packets.take());
+        add(&mut self.borders, other.borders);
+        self.problems.append(&mut other.problems);
+        if let Some((all, more)) = self.profile.as_mut().zip(other.profile) {
+            all.add(more);
+        }
+    }
+
     /// Whether all parts succeeded, and all their data was written.
     pub fn is_well(&self) -> bool {
         self.nodes.as_ref().is_none_or(Summary::is_well)
@@ -135,21 +145,36 @@ impl PacketsEnded {
     pub(crate) fn of(engine: &mut Engine) -> PacketsEnded {
         engine.flush();
         let out_of_order = engine.out_of_order();
-        let graph = engine.graph().clone();
+        let mut ended = PacketsEnded { out_of_order, ..PacketsEnded::counted(engine) };
+        engine.stop();
+        (ended.engine, ended.packets) = (engine.stats(), engine.pool_stats());
+        ended
+    }
+
+    /// Stops the engine of a node that crashes, and returns its result: without what was present.
+    pub(crate) fn of_lost(engine: &mut Engine) -> PacketsEnded {
+        engine.stop();
+        PacketsEnded::counted(engine)
+    }
+
+    fn counted(engine: &Engine) -> PacketsEnded {
+        let graph = engine.graph();
         let names = graph.links.iter().map(|link| graph.link_name(link));
         let links = names.filter_map(|name| {
             let stats = engine.link_stats(&name)?;
             Some((name, stats))
         });
-        let links = links.collect();
         let apps = graph
             .apps
             .iter()
             .filter_map(|app| Some((app.name.clone(), engine.app_stats(&app.name)?)));
-        let apps = apps.collect();
-        engine.stop();
-        let (stats, packets) = (engine.stats(), engine.pool_stats());
-        PacketsEnded { links, apps, engine: stats, packets, out_of_order }
+        PacketsEnded {
+            links: links.collect(),
+            apps: apps.collect(),
+            engine: engine.stats(),
+            packets: engine.pool_stats(),
+            out_of_order: Vec::new(),
+        }
     }
 
     /// Adds the counters of an app's border to components.

@@ -1,5 +1,5 @@
-//! Further workers of a run: threads that run a share of the nodes of rules each, or an instance of
-//! the packet graph each. Rules beside a graph are at the first worker (`borders/instances`).
+//! Further workers of a run: threads that run a share of the nodes each, or an instance of the
+//! packet graph each. Rules beside a graph are at the first worker (`borders/instances`).
 //!
 //! ```text
 //! first worker                       another
@@ -12,6 +12,7 @@
 
 use std::io;
 use std::mem;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -28,7 +29,8 @@ use tidemill_proc::{Runner, arm};
 use tidemill_stat::{Held, Registry};
 
 use super::captures::{Captures, in_time_of};
-use super::options::{ComponentOptions, Listen, NodeOptions, PacketOptions};
+use super::engines::NodeEngines;
+use super::options::{ComponentOptions, LINGER_MAX, Listen, NodeOptions, PacketOptions};
 use super::report::{ComponentsEnded, PacketsEnded, Report};
 use crate::borders::Checked;
 use crate::borders::instances::Instances;
@@ -69,10 +71,19 @@ struct Part {
 /// What is divided among the workers.
 #[derive(Clone)]
 pub(super) enum Work {
-    /// The nodes of rules.
-    Nodes(Arc<Rules>),
+    /// The nodes.
+    Nodes(Box<Nodes>),
     /// The flows of a packet graph.
     Flows(Box<Flows>),
+}
+
+/// The nodes of a program.
+#[derive(Clone)]
+pub(super) struct Nodes {
+    pub(super) rules: Arc<Rules>,
+    /// Their other engines, if they have some.
+    pub(super) engines: Option<NodeEngines>,
+    pub(super) has: Has,
 }
 
 /// The flows of a packet graph, of which each instance has a part.
@@ -308,10 +319,12 @@ fn work(
         return Err(Error::System(format!("the system fails to wait: {error}")));
     }
     let mut ended = Report::default();
-    if machine.has.components {
-        machine.clear(&mut events);
-    }
-    if machine.has.packets {
+    if machine.has.components || machine.has.packets {
+        if machine.clear(&mut events) {
+            let end = events.now() + LINGER_MAX;
+            // An error is ignored, as the run is over.
+            let _ = events.run_until(&mut machine, end);
+        }
         machine.sum_up(&mut events, &mut ended);
     }
     machine.meters.update(&machine.fleet, &events);
@@ -438,7 +451,7 @@ fn open(
     let remote = events.remote().map_err(no_worker)?;
     let journal = SharedJournal::new(Journal::new(console));
     let (engine, has) = match &common.work {
-        Work::Nodes(_) => (components::idle(events.host())?, Has { nodes: true, ..Has::default() }),
+        Work::Nodes(nodes) => (components::idle(events.host())?, nodes.has),
         Work::Flows(flows) => flows.engine(&journal, events.host())?,
     };
     let mut machine = Machine::new(engine, journal, common.registry.clone(), has);
@@ -448,8 +461,16 @@ fn open(
     (machine.share, machine.crew) = (share, Some(Crew::new(vec![first])));
     let seed = (common.seed, common.stop.as_ref());
     let opened = match &common.work {
-        Work::Nodes(rules) => {
-            nodes::open(&mut machine, &mut events, rules.clone(), &common.options, seed)?
+        Work::Nodes(work) => {
+            // The first worker finds out that output cannot be written.
+            let tap = {
+                let journal = machine.journal.clone();
+                move || Tap::new(journal.clone(), Bell::Flag(Arc::default()))
+            };
+            let maker = work.engines.clone().map(|engines| engines.maker((None, None), tap));
+            machine.maker = maker.map(Rc::new);
+            Machine::follow(&mut events);
+            nodes::open(&mut machine, &mut events, work.rules.clone(), &common.options, seed)?
         }
         Work::Flows(flows) => {
             let (borders, registry) = (&flows.borders, &common.registry);

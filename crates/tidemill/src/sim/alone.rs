@@ -1,9 +1,13 @@
 //! Why a simulation can use one worker only.
 
+use tidemill_cl::system::System;
+use tidemill_proc::program::Executable;
+
 use super::options::SimOptions;
 use super::settle;
 use super::setup::{Setup, has_leases};
 use crate::script::{Cue, CueAction};
+use crate::switch::Plug;
 
 /// System tables whose rows cover all nodes of a process.
 const OF_ALL: [&str; 3] = ["sys::counter", "sys::log", "sys::turn"];
@@ -12,8 +16,12 @@ const OF_ALL: [&str; 3] = ["sys::counter", "sys::log", "sys::turn"];
 pub(super) fn reason(setup: &Setup) -> Option<String> {
     let (common, options) = (&setup.common, &setup.common.options);
     let plan = common.rules.plan();
-    if !common.is_in_order() || setup.parts.borders.have_files() {
-        return Some("the program has more than rules".to_owned());
+    if options.nodes <= 1 {
+        return Some("there is one node".to_owned());
+    }
+    let of_parts = of_parts(setup);
+    if of_parts.is_some() {
+        return of_parts;
     }
     if common.properties.is_some() {
         return Some("rules at @SIM look at all nodes".to_owned());
@@ -36,6 +44,35 @@ pub(super) fn reason(setup: &Setup) -> Option<String> {
     }
     let read = OF_ALL.into_iter().find(|name| plan.find(name).is_some());
     read.map(|name| format!("the program reads {name}, which is of all nodes"))
+}
+
+/// The reason for which the components, graphs and files of nodes need a single worker.
+fn of_parts(setup: &Setup) -> Option<String> {
+    let Setup { common, parts, plugs, .. } = setup;
+    let mut apps = parts.graph.iter().flat_map(|graph| &graph.apps);
+    if parts.borders.have_files() || apps.any(|app| app.kind.exclusive && !app.kind.device) {
+        return Some("the program writes files".to_owned());
+    }
+    if let Some(Plug { device, link, .. }) = plugs.first() {
+        return Some(format!("link {link} joins the devices {device} of all nodes"));
+    }
+    if let Some(component) = parts.components.as_ref().and_then(user_of_network) {
+        return Some(format!("component {component} uses Network, which is of all nodes"));
+    }
+    let ends_by_itself = !common.has_rules_only() && !common.lasts();
+    ends_by_itself.then(|| "a run without an end ends with the main parts of all nodes".to_owned())
+}
+
+/// The first component that requires Network.
+fn user_of_network(program: &Executable) -> Option<&str> {
+    let is_network = |interface: u32| {
+        let interface = program.interfaces.get(interface as usize);
+        interface.is_some_and(|interface| interface.name == System::Network.name())
+    };
+    let mut components = program.components.iter();
+    let user = components
+        .find(|component| component.required.iter().any(|port| is_network(port.interface)));
+    user.map(|component| component.name.as_str())
 }
 
 /// The minimum latency of a datagram, at the start or later.

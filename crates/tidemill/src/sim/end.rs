@@ -15,6 +15,7 @@ pub(super) fn sum_up(
     report: &mut Report,
 ) -> Summary {
     let mut summary = Summary::of_part(&machine.fleet, events);
+    machine.journal.get_mut().set_clock(None);
     let ended = machine.sim.as_mut().map(|sim| std::mem::take(&mut sim.coverage));
     report.coverage = ended.unwrap_or_default();
     let times = machine.sim.as_mut().map(|sim| std::mem::take(&mut sim.rule_times));
@@ -27,7 +28,6 @@ pub(super) fn sum_up(
     machine.clear(events);
     machine.sum_up(events, report);
     summary.add_lost(machine.lost_packets);
-    summary.turns += machine.sim.as_ref().map_or(0, |sim| sim.retired);
     let journal = machine.journal.get();
     summary.violations = journal.written().map_or(journal.violations, |it| it.violations);
     summary.given_up = journal.given_up;

@@ -18,14 +18,10 @@ pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32
     if !machine.share.has(NodeId(node)) {
         return elsewhere(machine, events, node, false);
     }
-    let turns = machine.fleet.node(NodeId(node)).map(|node| node.counters().turns);
     if let (Some(node), Some(sim)) = (machine.fleet.node(NodeId(node)), &mut machine.sim) {
         node.add_coverage(&mut sim.coverage);
     }
     let Some(endpoint) = fleet::crash(machine, events, NodeId(node)) else { return };
-    if let Some(sim) = &mut machine.sim {
-        sim.retired += turns.unwrap_or(0);
-    }
     life::crash(machine, events, NodeId(node));
     note(machine, events, node, Life::Ended);
     // Datagrams in flight to it are lost.

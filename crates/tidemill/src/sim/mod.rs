@@ -293,18 +293,16 @@ impl Simulation {
     /// # Errors
     /// Why the loop cannot run at all.
     pub fn run(self, console: Console) -> Result<Report, Error> {
-        let workers = self.options.workers.min(self.options.nodes);
+        let SimOptions { workers, nodes, .. } = self.options;
         let setup = self.setup();
-        if workers > 1 {
-            match alone::reason(&setup) {
-                None => return workers::run(setup, workers, console),
-                Some(reason) => {
-                    let mut console = console;
-                    console.note(format_args!("tidemill: one worker only: {reason}"));
-                    return setup.run(console);
-                }
-            }
+        if workers <= 1 {
+            return setup.run(console);
         }
+        let Some(reason) = alone::reason(&setup) else {
+            return workers::run(setup, workers.min(nodes), console);
+        };
+        let mut console = console;
+        console.note(format_args!("tidemill: one worker only: {reason}"));
         setup.run(console)
     }
 }

@@ -38,6 +38,7 @@ use crate::unsettled::Unsettled;
 use crate::why::{Explaining, Explanation};
 
 /// The configuration of a machine.
+#[derive(Clone)]
 pub(super) struct Setup {
     pub(super) common: Common,
     pub(super) parts: Parts,
@@ -54,19 +55,30 @@ struct Ran {
 }
 
 impl Common {
-    /// Whether lines are written in the order of time and node; output of components and apps is
-    /// written as it comes.
-    pub(super) fn is_in_order(&self) -> bool {
+    /// Whether lines are written in the order of time and node; output of the components and apps
+    /// of a single node is written as it comes.
+    fn is_in_order(&self) -> bool {
+        self.has_rules_only() || self.options.nodes > 1
+    }
+
+    /// Whether nodes have neither components nor a graph.
+    pub(super) fn has_rules_only(&self) -> bool {
         !self.has.components && !self.has.packets
     }
 
-    /// The machine of a part of a simulation of rules.
-    pub(super) fn of_part(self, share: Share) -> Setup {
-        Setup { common: self, parts: Parts::none(), plugs: Vec::new(), share }
+    /// Whether a run continues when the main parts of all nodes have ended: it has an end time, or
+    /// actions of a script.
+    pub(super) fn lasts(&self) -> bool {
+        self.options.end_ns.is_some() || !self.cues.is_empty()
     }
 }
 
 impl Setup {
+    /// The machine of a part of the simulation.
+    pub(super) fn of_part(&self, share: Share) -> Setup {
+        Setup { share, ..self.clone() }
+    }
+
     /// Runs all nodes in this thread.
     ///
     /// # Errors
@@ -101,6 +113,7 @@ impl Setup {
         let profile = profile.then(|| Profile::of(&machine.fleet));
         let mut report = Report { profile, ..Report::default() };
         let mut summary = end::sum_up(&mut machine, &mut events, &mut report);
+        machine.journal.get_mut().write_last_lines();
         (summary.seed, summary.interrupted) = (Some(seed), interrupted);
         let mut journal = machine.journal.get_mut();
         let history = journal.take_history();
@@ -156,7 +169,9 @@ impl Setup {
         let (calm, faults_end) = settle::calm(&common);
         let calm_ns = settle::calm_ns(&common.cues, &common.options);
         let drawn = drawn::all(&common.options, faults_end);
+        let lasts = common.lasts();
         let mut events = simulated_loop(&common);
+        journal.set_clock(events.host().sim().map(|sim| sim.clock()));
         let Common { rules, properties, has, mut options, identities, cues, .. } = common;
         if options.linearizable.is_some() {
             journal.keep_history();
@@ -179,7 +194,6 @@ impl Setup {
         let waits_for_quiet = !ends && has_leases(machine.fleet.program());
         let vigil = waits_for_quiet.then(|| vigil::keep(&mut events));
         let roll = roll::table(machine.fleet.program().plan());
-        let lasts = options.end_ns.is_some() || !cues.is_empty();
         let addresses = identities.iter().map(|identity| identity.address.as_str());
         let switches = devices::switches(&plugs, addresses);
         let unsettled = unsettled(&options, &machine, calm_ns);
@@ -201,7 +215,6 @@ impl Setup {
             kills: Vec::new(),
             coverage: Coverage::default(),
             rule_times: RuleTimes::default(),
-            retired: 0,
             plugs,
             switches,
         };

@@ -138,6 +138,9 @@ fn kill_in(
     node: u32,
     victim: &Victim,
 ) {
+    if !machine.share.has(NodeId(node)) {
+        return;
+    }
     if let Err(reason) = kill(machine, events, NodeId(node), victim) {
         let note = format!("{}: node {node} {reason}", cue.place);
         note_of(machine, events, (number, node), note);

@@ -23,7 +23,6 @@ use tidemill_event::{Departure, Loop, Outcome, Time};
 
 use super::alone::least_latency_ns;
 use super::barrier::{Barrier, Guard};
-use super::common::Common;
 use super::end;
 use super::setup::Setup;
 use crate::console::Console;
@@ -90,6 +89,8 @@ struct Ended {
     summary: Summary,
     report: Report,
     history: History,
+    /// What nodes write at their end, by worker.
+    last: Vec<Lines>,
 }
 
 /// Writes the output of all workers.
@@ -106,23 +107,23 @@ struct Writing {
 /// As [`Setup::run`].
 pub(super) fn run(setup: Setup, workers: u32, console: Console) -> Result<Report, Error> {
     let least_latency_ns = least_latency_ns(&setup);
-    let mut common = setup.common;
+    let mut setup = setup;
     let mut writing = Writing { console, skip: 0, so_far: WrittenLines::default() };
     loop {
-        let ended = attempt(&common, (workers, least_latency_ns), &mut writing)?;
+        let ended = attempt(&setup, (workers, least_latency_ns), &mut writing)?;
         match ended.over {
             WindowsEnd::Passed(at) => {
-                common.options.end_ns = Some(at.0);
+                setup.common.options.end_ns = Some(at.0);
                 writing.skip = std::mem::take(&mut writing.so_far).lines;
             }
             WindowsEnd::NeverRests => {
                 let reason = "a node never comes to rest";
                 writing.console.note(format_args!("tidemill: one worker only: {reason}"));
-                return common.of_part(Share::ALL).go_on(writing.console, writing.so_far.lines);
+                return setup.go_on(writing.console, writing.so_far.lines);
             }
             over => {
-                let Ended { mut summary, mut report, history, .. } = ended;
-                let (end_ns, seed) = (common.options.end_ns, common.options.seed);
+                let Ended { mut summary, mut report, history, mut last, .. } = ended;
+                let SimOptions { end_ns, seed, .. } = setup.common.options;
                 match (over, end_ns) {
                     (WindowsEnd::Stopped(at), _) => summary.elapsed_ns = at.0,
                     (WindowsEnd::Reached, Some(end_ns)) => summary.elapsed_ns = end_ns,
@@ -132,7 +133,8 @@ pub(super) fn run(setup: Setup, workers: u32, console: Console) -> Result<Report
                 summary.seed = Some(seed);
                 summary.interrupted =
                     over == WindowsEnd::Interrupted && !writing.console.has_failed();
-                let model = common.options.linearizable.as_ref();
+                writing.write_last(&mut last);
+                let model = setup.common.options.linearizable.as_ref();
                 end::check(history, model, &mut summary, &mut writing.console);
                 end::write(summary, &mut writing.console, &mut report);
                 return Ok(report);
@@ -143,7 +145,7 @@ pub(super) fn run(setup: Setup, workers: u32, console: Console) -> Result<Report
 
 /// Runs until the end, or until the attempt has to be repeated.
 fn attempt(
-    common: &Common,
+    setup: &Setup,
     (workers, least_latency_ns): (u32, u64),
     writing: &mut Writing,
 ) -> Result<Ended, Error> {
@@ -155,16 +157,16 @@ fn attempt(
         published: [published(), published()],
         mail: [mail(), mail()],
         least_latency_ns,
-        end: common.options.end_ns.map(Time),
+        end: setup.common.options.end_ns.map(Time),
     };
     let form = writing.console.form();
     thread::scope(|scope| {
         let shared = &shared;
         let mut others = Vec::new();
         for me in 1..workers {
-            let (common, share) = (common.clone(), Share { me, parts: workers });
+            let part = setup.of_part(Share { me, parts: workers });
             let thread = thread::Builder::new().name(format!("worker-{me}"));
-            let work = move || work(common, share, Journal::of_part(form), shared, None);
+            let work = move || work(part, Journal::of_part(form), shared, None);
             match thread.spawn_scoped(scope, work) {
                 Ok(started) => others.push(started),
                 Err(error) => {
@@ -173,8 +175,8 @@ fn attempt(
                 }
             }
         }
-        let share = Share { me: 0, parts: workers };
-        let mine = work(common.clone(), share, Journal::of_part(form), shared, Some(writing));
+        let part = setup.of_part(Share { me: 0, parts: workers });
+        let mine = work(part, Journal::of_part(form), shared, Some(writing));
         let mut ended = vec![mine];
         for other in others {
             match other.join() {
@@ -185,31 +187,33 @@ fn attempt(
         let ended: Result<Vec<Ended>, Error> = ended.into_iter().collect();
         let mut ended = ended?.into_iter();
         let first = ended.next().ok_or_else(|| Error::system("no workers"))?;
-        Ok(ended.fold(first, |mut sum, Ended { summary, mut report, history, .. }| {
-            sum.summary.add(&summary);
-            sum.history.add(history);
-            sum.report.problems.append(&mut report.problems);
-            if let (Some(all), Some(profile)) = (&mut sum.report.profile, report.profile) {
-                all.add(profile);
-            }
-            sum
-        }))
+        Ok(ended.fold(first, Ended::with))
     })
+}
+
+impl Ended {
+    /// Combines the results of two workers.
+    fn with(mut self, mut other: Ended) -> Ended {
+        self.summary.add(&other.summary);
+        self.history.add(other.history);
+        self.last.append(&mut other.last);
+        self.report.add_part(other.report);
+        self
+    }
 }
 
 /// The thread of a worker.
 fn work(
-    common: Common,
-    share: Share,
+    part: Setup,
     journal: Journal,
     shared: &Shared,
     mut writing: Option<&mut Writing>,
 ) -> Result<Ended, Error> {
     let _guard = Guard(&shared.barrier);
-    let me = share.me as usize;
-    let stop = common.options.stop.clone().unwrap_or_default();
-    let SimOptions { profile: is_profiled, ends_process, .. } = common.options;
-    let (mut machine, mut events) = common.of_part(share).build(journal)?;
+    let me = part.share.me as usize;
+    let stop = part.common.options.stop.clone().unwrap_or_default();
+    let SimOptions { profile: is_profiled, ends_process, .. } = part.common.options;
+    let (mut machine, mut events) = part.build(journal)?;
     let mut outcome = Outcome::Reached;
     let over = (0..).find_map(|window: usize| {
         let turn = window % 2;
@@ -251,9 +255,12 @@ fn work(
     let profile = is_profiled.then(|| Profile::of(&machine.fleet));
     let mut report = Report { profile, ..Report::default() };
     let summary = end::sum_up(&mut machine, &mut events, &mut report);
-    let history = machine.journal.get_mut().take_history();
+    let (history, last) = {
+        let mut journal = machine.journal.get_mut();
+        (journal.take_history(), vec![journal.take_lines()])
+    };
     leave((machine, events), ends_process && over == WindowsEnd::Interrupted);
-    Ok(Ended { over, summary, report, history })
+    Ok(Ended { over, summary, report, history, last })
 }
 
 /// Sends the datagrams for other workers; returns the state to publish.
@@ -327,6 +334,12 @@ impl Writing {
         let take = |published: &Mutex<Published>| std::mem::take(&mut lock(published).lines);
         let mut lines: Vec<Lines> = published.iter().map(take).collect();
         Lines::write(&mut lines, &mut self.console, self.skip, &mut self.so_far);
+    }
+
+    /// Writes what nodes have written at their end.
+    fn write_last(&mut self, last: &mut [Lines]) {
+        self.so_far.is_over = false;
+        Lines::write(last, &mut self.console, self.skip, &mut self.so_far);
     }
 }
 

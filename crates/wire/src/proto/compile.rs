@@ -6,7 +6,7 @@ use tidemill_diag::{self as diag, Diagnostic, Severity, Sources, Span, nearest};
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::sort;
 
-use super::files::Files;
+use super::files::{Files, Texts};
 use super::places::Places;
 use super::spans::Spans;
 use super::{hint, lex, options, parse, wellknown};
@@ -251,6 +251,26 @@ impl<'f> Loader<'f> {
             .chain(crate::schema::Scalar::ALL.iter().map(|scalar| scalar.name()));
         nearest(name.rsplit('.').next()?, names)
     }
+}
+
+/// The errors of a text that can be found without its imports, at places in `file`.
+pub(super) fn syntax_errors(file: diag::FileId, text: &str) -> Vec<Diagnostic> {
+    if text.len() > lex::BYTES_MAX {
+        let span = hint::whole(file);
+        return vec![Diagnostic::error("file-unreadable", span, "the file is too long")];
+    }
+    let nothing = Texts::default();
+    let mut loader = Loader::new(&nothing);
+    let source = loader.sources.add("", text);
+    loader.parse_text("", source);
+    loader.report();
+    let mut errors: Vec<Diagnostic> =
+        loader.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+    for error in &mut errors {
+        error.span.file = file;
+        error.labels.iter_mut().for_each(|(span, _)| span.file = file);
+    }
+    errors
 }
 
 /// Why a text could not be read.

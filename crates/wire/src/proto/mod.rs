@@ -20,6 +20,7 @@
 
 mod compile;
 mod files;
+mod format;
 mod hint;
 mod lex;
 mod load;
@@ -31,6 +32,7 @@ mod wellknown;
 
 pub use compile::{Compiled, compile, compile_with};
 pub use files::{Files, Folders, Texts};
+pub use format::format;
 pub use load::load;
 pub use spans::Spans;
 pub use wellknown::names as well_known_files;

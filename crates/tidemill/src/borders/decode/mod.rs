@@ -151,7 +151,7 @@ impl DecodeApp {
         let values: Vec<Value<'_>> = row.iter().collect();
         if let Some(fault) = files.write(events.wall(), &values) {
             let fault = error_text(&self.checked.app, &fault);
-            machine.journal.get_mut().console.note(fault);
+            machine.remark(fault);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Apps that run components of the program, checked when it is loaded.
 
-use tidemill_cl::ast::{Component, Definition, Expr, ExprKind, Literal};
+use tidemill_cl::ast::{Component, Definition, Expr, ExprKind, Literal, Sent};
 use tidemill_cl::system::packets::NAME as PACKETS;
 use tidemill_diag::{Diagnostic, Span, nearest};
 use tidemill_packet::app::{Config, Value};
@@ -13,7 +13,7 @@ use crate::components::system::ports::ends;
 use crate::program::{FileKind, Program};
 
 /// The message of Packets that names ports.
-pub(super) const OPEN: &str = "Open";
+pub(crate) const OPEN: &str = "Open";
 
 /// An app of this kind, as declared in the graph.
 struct Written {
@@ -124,7 +124,7 @@ impl Program {
         let from = graph.links.iter().filter(|link| link.from.app == app);
         let outputs: SortedSet<&str> = from.map(|link| &*link.from.port).collect();
         let mut wrong = None;
-        tree.for_each_send(PACKETS, &mut |message, arguments| {
+        tree.for_each_send(PACKETS, &mut |Sent { message, arguments, .. }| {
             let Some((text, place)) = arguments.first().and_then(literal) else { return };
             if message.text != OPEN || wrong.is_some() {
                 return;
@@ -156,7 +156,8 @@ fn reaches_packets(component: &Component) -> bool {
     component.requires.iter().any(|it| it.name.text == PACKETS)
 }
 
-pub(super) fn literal(argument: &Expr) -> Option<(&str, Span)> {
+/// The text of a literal, and its place.
+pub(crate) fn literal(argument: &Expr) -> Option<(&str, Span)> {
     match &argument.kind {
         ExprKind::Literal(Literal::Text(text)) => Some((text, argument.span)),
         _ => None,

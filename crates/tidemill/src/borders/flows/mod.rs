@@ -42,6 +42,7 @@ use crate::run::DRAIN_MAX;
 pub use border::FlowBorder;
 pub(super) use border::is_of_program;
 pub(crate) use border::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, per};
+pub(crate) use check::{OPEN, literal};
 pub(crate) use context::Room;
 use context::{Exit, FlowContext};
 pub(crate) use counts::of_app;

@@ -1,7 +1,7 @@
 //! Apps of the graph that the entry component beside it opens by literal names, checked when the
 //! program is loaded. Which others run is known only then.
 
-use tidemill_cl::ast::Definition;
+use tidemill_cl::ast::{Definition, Sent};
 use tidemill_cl::system::packets::NAME as PACKETS;
 use tidemill_diag::{Diagnostic, nearest};
 use tidemill_stdx::sorted::SortedSet;
@@ -39,7 +39,7 @@ impl Program {
             if component.name.text != *entry {
                 continue;
             }
-            component.for_each_send(PACKETS, &mut |message, arguments| {
+            component.for_each_send(PACKETS, &mut |Sent { message, arguments, .. }| {
                 let Some((name, place)) = arguments.first().and_then(literal) else { return };
                 let (from, to) = ends(name);
                 let is_port = ports.contains(from) && ports.contains(to);

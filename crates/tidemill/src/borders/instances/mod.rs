@@ -51,13 +51,17 @@ pub(crate) fn prepare(
 ) -> Result<(), String> {
     let running = machine.node.driver.engine.graph();
     let ports = tidemill_apps::port_blocks;
-    if machine.crew.is_some() && ports(running) != ports(&graph) {
+    let has_instances = machine.crew.is_some() && machine.maker.is_none();
+    if has_instances && ports(running) != ports(&graph) {
         // Sockets distribute frames by ranges of ports.
         return Err("of several workers each has a part of the ports of a Nat44: its address and \
                     ports change with --restart only"
             .to_owned());
     }
     drive::prepare(machine, events, graph.clone()).map_err(|why| why.to_string())?;
+    if !has_instances {
+        return Ok(());
+    }
     posts::all(machine, move |machine, events| {
         if let Err(why) = drive::prepare(machine, events, graph.clone()) {
             machine.note(&format!("worker {}: {why}", machine.share.me));

@@ -27,7 +27,9 @@ impl RulesServer {
         values: &Values,
     ) {
         let Some(message) = message else {
-            if self.open.remove(name).is_some_and(|client| client.given.is_some()) {
+            // What waits for a component that has ended, or for room, is lost.
+            if let Some(client) = self.open.remove(name) {
+                self.lose_from(&client);
                 self.held.retain(|&other| other != name);
             }
             return;

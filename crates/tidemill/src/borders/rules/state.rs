@@ -142,11 +142,14 @@ impl RulesServer {
 
     /// Counts the deliveries and puts that wait as lost, as the node crashes.
     pub(in crate::borders) fn lose(&self) {
-        for (_, client) in self.open.iter() {
-            if let Some(interface) = self.interfaces.get(client.interface) {
-                let waiting = client.queue.len() + usize::from(client.given.is_some());
-                interface.counters.lost.add(waiting as u64);
-            }
+        self.open.iter().for_each(|(_, client)| self.lose_from(client));
+    }
+
+    /// The same of one client.
+    pub(super) fn lose_from(&self, client: &Client) {
+        if let Some(interface) = self.interfaces.get(client.interface) {
+            let waiting = client.queue.len() + usize::from(client.given.is_some());
+            interface.counters.lost.add(waiting as u64);
         }
     }
 

@@ -10,7 +10,7 @@ mod constants;
 mod state;
 
 use tidemill_event::{Loop, Time};
-use tidemill_overlog::node::Crossing;
+use tidemill_overlog::node::{Crossing, CrossingKind};
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use tidemill_stdx::marks;
@@ -37,11 +37,13 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     let (mut undo, mut refused) = (Vec::new(), Vec::new());
     for (crossing, columns) in of_table() {
         marks::leave();
+        // A row that is replaced is deleted, too.
+        settings.changes.add(u64::from(crossing.kind != CrossingKind::Delete));
         refused.extend(settings.take(crossing.kind, columns, &mut undo).err());
     }
-    if !undo.is_empty()
-        && let Err(error) = instances::prepare(machine, events, settings.graph())
-    {
+    if undo.is_empty() {
+        marks::stay();
+    } else if let Err(error) = reconfigure(machine, events, &settings) {
         // Each row is valid by itself; the graph with all of them does not start.
         settings.take_back(undo);
         refused.extend(of_table().filter_map(|(_, columns)| {
@@ -52,12 +54,25 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
             Some(RefusedSetting { app, key, value, reason: error.clone() })
         }));
     }
+    settings.refused.add(refused.len() as u64);
     let relation = settings.relations.refused;
     machine.node.borders.settings = Some(settings);
     for one in refused {
         machine.note(&format!("app {}: `{}` is refused: {}", one.app, one.key, one.reason));
         relation.into_iter().for_each(|relation| derive(machine, events, relation, &one));
     }
+}
+
+/// Runs the graph with the settings of all rows.
+fn reconfigure(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    settings: &Settings,
+) -> Result<(), String> {
+    marks::leave();
+    let prepared = instances::prepare(machine, events, settings.graph());
+    marks::arrive("packets/reconfigured");
+    prepared
 }
 
 /// The graph has breathed with the new settings, unless their code is still being compiled.

@@ -7,7 +7,7 @@ use tidemill_overlog::node::CrossingKind;
 use tidemill_packet::app::Value as Setting;
 use tidemill_packet::graph::{AppSpec, Graph};
 use tidemill_relation::{OwnedValue, Seq, Value};
-use tidemill_stat::Registry;
+use tidemill_stat::{Counter, Registry};
 use tidemill_stdx::marks;
 use tidemill_stdx::sorted::SortedMap;
 
@@ -27,6 +27,9 @@ pub(crate) struct Settings {
     /// Settings that replace those of the files: by app, then by key.
     rows: Vec<SortedMap<String, Setting>>,
     pub(super) handover: Handover,
+    /// Rows that have come or changed, and those of them that were refused.
+    pub(super) changes: Counter,
+    pub(super) refused: Counter,
 }
 
 /// Why a setting is refused.
@@ -79,12 +82,15 @@ impl Settings {
         written: Graph,
         registry: &Registry,
     ) -> Settings {
+        let counter = |name: &str| registry.counter(&format!("border/{CONFIG}/{name}"));
         let mut settings = Settings {
             relations,
             written: Graph::default(),
             apps: HashMap::new(),
             rows: Vec::new(),
             handover: Handover::new(registry, CONFIG),
+            changes: counter("changes"),
+            refused: counter("refused"),
         };
         settings.rewrite(written);
         settings

@@ -30,5 +30,5 @@ pub(super) fn take(
         return;
     }
     let faults = machine.sinks.take(node, events.wall(), tuples);
-    faults.iter().for_each(|fault| machine.journal.get_mut().console.note(fault));
+    faults.iter().for_each(|fault| machine.remark(fault));
 }

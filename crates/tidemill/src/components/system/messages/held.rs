@@ -1,9 +1,10 @@
 //! The messages held by clients.
 
-use tidemill_cl::system::messages::Response;
+use tidemill_cl::system::messages::{NAME as MESSAGES, Response};
 use tidemill_proc::{Communication, CommunicationMap};
 use tidemill_relation::Value as Given;
 use tidemill_relation::limits::VALUE_BYTES_MAX;
+use tidemill_stat::{Counter, Registry};
 use tidemill_stdx::sorted::SortedMap;
 use tidemill_wire::encode::table::Encoder;
 use tidemill_wire::{FieldType, Message, MessageId, NativeEncoder, Scalar, Schema, Value};
@@ -25,6 +26,8 @@ pub(in crate::components::system) struct Messages {
     pub(super) indices: CommunicationMap<i64>,
     /// Encoders by type.
     encoders: SortedMap<MessageId, NativeEncoder>,
+    /// `border/Messages/passed` and `failed`, once there was a request.
+    counters: Option<[Counter; 2]>,
 }
 
 impl Messages {
@@ -32,6 +35,14 @@ impl Messages {
     pub(in crate::components::system) fn know(&mut self, schemas: &Schemas) {
         self.schemas = schemas.clone();
         self.encoders = SortedMap::new();
+    }
+
+    /// Counts a request by its result.
+    pub(super) fn note_result(&mut self, registry: &Registry, is_passed: bool) {
+        let new = || {
+            ["failed", "passed"].map(|name| registry.counter(&format!("border/{MESSAGES}/{name}")))
+        };
+        self.counters.get_or_insert_with(new)[usize::from(is_passed)].add(1);
     }
 
     /// A client has ended.

@@ -24,10 +24,11 @@ pub(super) fn serve(
     request: Request<'_>,
 ) {
     marks::arrive("schemas/call");
-    let answer = match respond(&mut world.node.systems.contents, from, request) {
-        Ok(answer) => answer,
-        Err(reason) => Response::Failed { reason: reason.into_bytes().into() },
-    };
+    let contents = &mut world.node.systems.contents;
+    let answer = respond(contents, from, request);
+    contents.note_result(&world.registry, answer.is_ok());
+    let answer =
+        answer.unwrap_or_else(|reason| Response::Failed { reason: reason.into_bytes().into() });
     world.answer(lp, from, answer);
 }
 

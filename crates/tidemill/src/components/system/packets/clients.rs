@@ -6,6 +6,7 @@ use std::fmt;
 use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, CommunicationMap};
+use tidemill_stat::{Counter, Registry};
 use tidemill_stdx::sorted::SortedMap;
 
 use crate::components::system::ports::{NoPort, Ports};
@@ -26,6 +27,28 @@ pub(super) struct OpenApp {
     pub(super) others: usize,
     /// The capture time of the last received packet, which sent packets inherit.
     pub(super) time_ns: Option<i64>,
+}
+
+/// `border/<app>/sent` and so on.
+pub(super) struct OutsideCounters {
+    /// Packets that clients have sent, and those that could not be sent.
+    pub(super) sent: Counter,
+    pub(super) not_sent: Counter,
+    /// Packets that clients have received, and those that still waited when the last one ended.
+    pub(super) received: Counter,
+    pub(super) lost: Counter,
+}
+
+impl OutsideCounters {
+    pub(super) fn new(registry: &Registry, app: &str) -> OutsideCounters {
+        let counter = |name: &str| registry.counter(&format!("border/{app}/{name}"));
+        OutsideCounters {
+            sent: counter("sent"),
+            not_sent: counter("not_sent"),
+            received: counter("received"),
+            lost: counter("lost"),
+        }
+    }
 }
 
 /// A packet from the graph of another worker.
@@ -91,6 +114,8 @@ pub(in crate::components::system) struct Packets {
     /// The ports that replace the graph, if the program is an app itself.
     pub(super) ports: Option<Ports>,
     pub(super) apps: SortedMap<String, OpenApp>,
+    /// The counters of the apps of the graph that have been opened.
+    pub(super) counters: SortedMap<String, OutsideCounters>,
     pub(super) clients: CommunicationMap<Client>,
 }
 

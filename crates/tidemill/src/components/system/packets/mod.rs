@@ -28,7 +28,7 @@ use tidemill_stdx::marks;
 use super::ports::ends;
 use crate::machine::{Machine, posts};
 pub(super) use clients::Packets;
-use clients::{Client, OpenApp, Queued};
+use clients::{Client, OpenApp, OutsideCounters, Queued};
 pub(crate) use clients::{OUTSIDE, PostedPacket};
 
 /// The maximum number of packets queued at one app.
@@ -80,6 +80,10 @@ fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: 
         time_ns: None,
     });
     app.clients += 1;
+    if packets.ports.is_none() && !packets.counters.contains_key(name) {
+        let counters = OutsideCounters::new(&world.registry, name);
+        packets.counters.insert(name.to_owned(), counters);
+    }
     let is_first = app.clients == 1;
     let link = outlet(engine, target);
     packets.clients.insert(from, Client { app: name.to_owned(), link });
@@ -136,10 +140,24 @@ fn send_elsewhere(world: &mut Machine, from: Communication, bytes: &[u8]) -> Opt
 }
 
 fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes: &[u8]) {
-    if let Some(is_sent) = send_elsewhere(world, from, bytes) {
-        return world.answer(lp, from, Response::Sent { is_sent });
+    let is_sent =
+        send_elsewhere(world, from, bytes).unwrap_or_else(|| send_here(world, lp, from, bytes));
+    let Packets { clients, counters, .. } = &world.node.systems.packets;
+    if let Some(counters) = clients.get(from).and_then(|client| counters.get(&client.app)) {
+        let counter = if is_sent { &counters.sent } else { &counters.not_sent };
+        counter.add(1);
     }
-    let (Packets { ports, apps, clients }, driver) =
+    world.answer(lp, from, Response::Sent { is_sent });
+}
+
+/// Sends a frame to the graph of this worker, or to a port; returns whether it could be sent.
+fn send_here(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    from: Communication,
+    bytes: &[u8],
+) -> bool {
+    let (Packets { ports, apps, clients, .. }, driver) =
         (&mut world.node.systems.packets, &mut world.node.driver);
     let client = clients.get(from);
     let is_sent = client.is_some_and(|client| match ports {
@@ -155,7 +173,7 @@ fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes:
         drive::wake(world, lp);
     }
     marks::arrive("packets/link");
-    world.answer(lp, from, Response::Sent { is_sent });
+    is_sent
 }
 
 /// Packets for clients have come from the graph of another worker.
@@ -196,7 +214,7 @@ pub(crate) fn deliver_all(world: &mut Machine, lp: &mut Loop<Machine>) {
 
 /// Delivers the packets of an app to waiting clients.
 fn deliver(world: &mut Machine, lp: &mut Loop<Machine>, name: &str) {
-    let (Packets { ports, apps, .. }, driver) =
+    let (Packets { ports, apps, counters, .. }, driver) =
         (&mut world.node.systems.packets, &mut world.node.driver);
     let Some(app) = apps.get_mut(name) else { return };
     // Ports have queues of their own, which several opened apps may share.
@@ -214,6 +232,7 @@ fn deliver(world: &mut Machine, lp: &mut Loop<Machine>, name: &str) {
     let what: Vec<Queued> = app.packets.drain(..count).collect();
     app.time_ns = what.last().map_or(app.time_ns, Queued::time_ns);
     app.others -= what.iter().filter_map(Queued::worker).count();
+    counters.get(name).into_iter().for_each(|counters| counters.received.add(count as u64));
     acknowledge(world, name, &what);
     for (to, packet) in whom.into_iter().zip(what) {
         world.answer(lp, to, Response::Packet { packet: packet.bytes().into() });
@@ -228,6 +247,8 @@ pub(super) fn finished(world: &mut Machine, from: Communication) {
     app.waiting.retain(|&client| client != from);
     app.clients -= 1;
     if app.clients == 0 {
+        let lost = app.packets.len() as u64;
+        packets.counters.get(&name).into_iter().for_each(|counters| counters.lost.add(lost));
         packets.apps.remove(&name);
         if world.node.borders.instances.is_some() {
             posts::all(world, move |world, _| world.node.borders.open_apps.close(&name));

@@ -63,8 +63,8 @@ struct Args {
     /// Seconds that a benchmark that can last shall last (`pores`).
     #[arg(long = "for", value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// What captures and keys are made from (`cores`, `flows`, `mixed`, `tables`); without
-    /// it, from the time.
+    /// What captures and keys are made from (`cores`, `flows`, `mixed`, `tables`), without it from
+    /// the time; and payloads (`borders`).
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Count instructions instead of time, by callgrind (`kernels`, `borders`, `events`).
@@ -124,7 +124,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("json", "JSON into messages and out of them, bytes a second", json::run),
     ("flows", "flow records of a capture beside softflowd, nfpcapd, argus", flows::run),
     ("cores", "the graph of `flows` by one worker and by several", cores::run),
-    ("mixed", "examples/flows: packets, a component per flow, rules, telemetry", mixed::run),
+    ("mixed", "examples/flows with all parts; a simulation of 1000 such nodes", mixed::run),
 ];
 
 fn main() -> ExitCode {
@@ -142,6 +142,12 @@ fn main() -> ExitCode {
             && bench == "mixed"
         {
             return ended(mixed::measure_in(variant, folder).map(|line| println!("{line}")));
+        }
+        if let [bench, nodes, seconds] = rest
+            && bench == mixed::simulated::MEASURE
+        {
+            let line = mixed::simulated::measure_in(nodes, seconds);
+            return ended(line.map(|line| println!("{line}")));
         }
         if let [bench, _, folder] = rest
             && bench == "flows"

@@ -1,21 +1,16 @@
 //! Programs whose component sends to rules and schemas, or receives from rules.
 
-use super::load::{A, B, MODULUS, SCHEMA, SEED, Size, payload};
+use super::load::{A, B, MODULUS, SCHEMA, Size, sums};
 
 /// The sum of all payloads.
 pub fn total(size: Size) -> String {
-    let of_round = |round| (1..=size.batch).map(move |place| payload(round, place));
-    (0..size.rounds).flat_map(of_round).sum::<u64>().to_string()
-}
-
-/// The sum of the last payload of each round.
-pub fn total_of_last(size: Size) -> String {
-    (0..size.rounds).map(|round| payload(round, size.batch)).sum::<u64>().to_string()
+    size.payloads().sum::<u64>().to_string()
 }
 
 /// The text of a component with the numbers of the size and of payloads inserted.
 pub fn sized(text: &str, size: Size) -> String {
-    let value = format!("((round * {A} + place * {B} + {SEED}) MOD {MODULUS})");
+    let seed = size.seed % MODULUS;
+    let value = format!("((round * {A} + place * {B} + {seed}) MOD {MODULUS})");
     text.replace("PAYLOAD", &value)
         .replace("BATCH", &size.batch.to_string())
         .replace("ROUNDS", &size.rounds.to_string())
@@ -23,8 +18,11 @@ pub fn sized(text: &str, size: Size) -> String {
 
 const SENDER: &str = "
 INTERFACE Rules;
-  { IN sample(round, place, value: INTEGER; room: TEXT) OUT Taken
-  | IN Next ( OUT last(change: CHARACTER; value: INTEGER) | OUT End ) }
+  { ( IN sample(round, place, value: INTEGER; room: TEXT) | IN finish ) OUT Taken
+  | IN Next
+    ( OUT last(change: CHARACTER; value: INTEGER)
+    | OUT final(change: CHARACTER; total: INTEGER)
+    | OUT End ) }
 END Rules;
 
 COMPONENT Main REQUIRES Rules;
@@ -34,18 +32,21 @@ BEGIN
     FOR place := 1 TO BATCH DO
       Rules!sample(round, place, PAYLOAD, \"room\"); Rules?Taken
     END;
-    Rules!Next; Rules?last(change, value); INC(total, value)
+    Rules!Next; Rules?last(change, value)
   END;
+  Rules!finish; Rules?Taken;
+  Rules!Next; Rules?final(change, total);
   WRITE(total); WRITELINE
 END Main;
 ";
 
 pub fn send(size: Size) -> Vec<(&'static str, String)> {
     let rules = format!(
-        "materialize(seen, infinity, infinity, keys(2)).
-        s seen(@N, K, V) :- sample(@N, S, K, V, Room).
-        l last(@N, V) :- sample(@N, S, K, V, Room), K == {}.",
-        size.batch
+        "s seen(@N, K, A + V) :- sample(@N, S, K, V, Room), seen(@N, K, A).
+        l last(@N, V) :- sample(@N, S, K, V, Room), K == {}.
+        {}",
+        size.batch,
+        sums(size)
     );
     vec![("a.olg", rules), ("a.com", sized(SENDER, size))]
 }
@@ -73,7 +74,8 @@ pub fn next(size: Size) -> Vec<(&'static str, String)> {
     let mut rules = format!(
         "materialize(item, infinity, infinity, keys(2)).
         t told(@N, K, V, \"room\") :- ask(@N, S), item(@N, K),
-            V := (S * {A} + K * {B} + {SEED}) % {MODULUS}.\n"
+            V := {}.\n",
+        size.of_rules()
     );
     (1..=size.batch).for_each(|place| rules += &format!("item(@NODE, {place}).\n"));
     vec![("a.olg", rules), ("a.com", sized(LISTENER, size))]

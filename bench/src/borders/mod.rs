@@ -32,7 +32,7 @@ use crate::extent::Extent;
 use crate::instructions;
 use crate::report::{Better, Report, Row};
 use cases::{CASES, Case};
-use load::Size;
+use load::{SEED, Size};
 use stretches::Scale;
 
 /// The sizes of batches.
@@ -54,11 +54,12 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     if !marks::ARE_THERE {
         return Err("the engines have no marks: build with --features marks".to_owned());
     }
+    let seed = extent.seed.unwrap_or(SEED);
     let scale = Scale::measure();
     for case in CASES {
         for batch in BATCHES {
             let crossings = if extent.small { 128 } else { case.crossings };
-            let size = Size { batch, rounds: crossings / batch };
+            let size = Size { batch, rounds: crossings / batch, seed };
             let runs = if extent.small { 1 } else { 5 };
             measure(case, size, runs, &scale, report)
                 .map_err(|what| format!("{} by {batch}: {what}", case.name))?;
@@ -96,7 +97,8 @@ pub fn measure_in(arguments: &[String]) -> Result<(), String> {
     let case = CASES.iter().find(|case| case.name == name).ok_or_else(wrong)?;
     let [batch, crossings]: [Option<u64>; 2] = [batch, crossings].map(|word| word.parse().ok());
     let batch = batch.filter(|&batch| batch > 0).ok_or_else(wrong)?;
-    let size = Size { batch, rounds: crossings.ok_or_else(wrong)? / batch };
+    let rounds = crossings.ok_or_else(wrong)? / batch;
+    let size = Size { batch, rounds, seed: SEED };
     case.prepare(size)?.run()?()
 }
 

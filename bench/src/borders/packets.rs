@@ -2,8 +2,8 @@
 //! of each batch.
 
 use super::components::sized;
-pub use super::components::{total, total_of_last};
-use super::load::{SCHEMA, Size};
+pub use super::components::total;
+use super::load::{SCHEMA, Size, sums};
 
 /// A frame of UDP from port PAYLOAD to port `place`, whose payload is a message with PAYLOAD.
 const FRAME: &str = "
@@ -33,7 +33,11 @@ const FRAME: &str = "
 /// Sends, and receives the result of the last of a batch.
 const SENDER: &str = "
 INTERFACE Rules;
-  { IN start OUT Taken | IN Next ( OUT last(change: CHARACTER; value: INTEGER) | OUT End ) }
+  { ( IN start | IN finish ) OUT Taken
+  | IN Next
+    ( OUT last(change: CHARACTER; value: INTEGER)
+    | OUT final(change: CHARACTER; total: INTEGER)
+    | OUT End ) }
 END Rules;
 
 COMPONENT Main REQUIRES Packets, Rules;
@@ -48,8 +52,10 @@ BEGIN
       Fill(place, PAYLOAD);
       Packets!Send(frame); Packets?Sent(isSent)
     END;
-    Rules!Next; Rules?last(change, value); INC(total, value)
+    Rules!Next; Rules?last(change, value)
   END;
+  Rules!finish; Rules?Taken;
+  Rules!Next; Rules?final(change, total);
   WRITE(total); WRITELINE
 END Main;
 ";
@@ -78,7 +84,10 @@ END Main;
 
 fn texts(size: Size, component: &str, rules: &str, graph: &str) -> Vec<(&'static str, String)> {
     let component = sized(&component.replace("FRAME", FRAME), size);
-    let rules = rules.replace("BATCH", &size.batch.to_string());
+    let mut rules = rules.replace("BATCH", &size.batch.to_string());
+    if rules.contains("seen(") {
+        rules += &sums(size);
+    }
     let mut all = vec![("a.com", component), ("a.flow", graph.to_owned())];
     if !rules.is_empty() {
         all.push(("a.olg", rules));
@@ -88,20 +97,18 @@ fn texts(size: Size, component: &str, rules: &str, graph: &str) -> Vec<(&'static
 
 pub fn bytes(size: Size) -> Vec<(&'static str, String)> {
     let rules = "
-        materialize(seen, infinity, infinity, keys(2)).
         e started(@N) :- start(@N).
         p field(@N, K, V) :- packet(@N, Port, Bytes),
             K := f_uintBE(Bytes, 36, 2), V := f_uintBE(Bytes, 34, 2).
-        s seen(@N, K, V) :- field(@N, K, V).
+        s seen(@N, K, A + V) :- field(@N, K, V), seen(@N, K, A).
         l last(@N, V) :- field(@N, K, V), K == BATCH.";
     texts(size, SENDER, rules, "src :: Outside\nrules :: Rules\nsrc -> rules\n")
 }
 
 pub fn fields(size: Size) -> Vec<(&'static str, String)> {
     let rules = "
-        materialize(seen, infinity, infinity, keys(2)).
         e started(@N) :- start(@N).
-        s seen(@N, K, V) :- packet(@N, Port, Id, From, To, V, K, Length).
+        s seen(@N, K, A + V) :- packet(@N, Port, Id, From, To, V, K, Length), seen(@N, K, A).
         l last(@N, V) :- packet(@N, Port, Id, From, To, V, K, Length), K == BATCH.";
     let graph = "src :: Outside
         rules :: Rules { fields: \"ip.src, ip.dst, udp.sport, udp.dport, len\", event: \"packet\" }
@@ -127,9 +134,8 @@ pub fn outside(size: Size) -> Vec<(&'static str, String)> {
 
 pub fn decode(size: Size) -> Vec<(&'static str, String)> {
     let rules = "
-        materialize(seen, infinity, infinity, keys(2)).
         e started(@N) :- start(@N).
-        s seen(@N, K, D) :- reading(@N, K, D, C, Room).
+        s seen(@N, K, A + D) :- reading(@N, K, D, C, Room), seen(@N, K, A).
         l last(@N, D) :- reading(@N, K, D, C, Room), K == BATCH.";
     let graph = "src :: Outside
         read :: Decode {
@@ -139,4 +145,35 @@ pub fn decode(size: Size) -> Vec<(&'static str, String)> {
     let mut all = texts(size, SENDER, rules, graph);
     all.push(("a.proto", SCHEMA.to_owned()));
     all
+}
+
+/// Sends each packet back.
+const FLOW: &str = "
+COMPONENT Flow REQUIRES Packets;
+  VARIABLE frame: TEXT; isSent: BOOLEAN;
+BEGIN
+  Packets!Open(\"src\"); Packets?Opened;
+  WHILE TRUE DO
+    Packets!Receive; Packets?Packet(frame);
+    Packets!Send(frame); Packets?Sent(isSent)
+  END
+END Flow;
+";
+
+fn scripted(size: Size, per: &str) -> Vec<(&'static str, String)> {
+    let graph = format!(
+        "src :: Outside\nflows :: Script {{ component: \"Flow\"{per} }}\nsrc -> flows -> src\n"
+    );
+    let receiver = RECEIVER.replace("COMPONENT Main", "COMPONENT {ENTRYPOINT} Main");
+    texts(size, &format!("{FLOW}{receiver}"), "", &graph)
+}
+
+/// One component has all packets.
+pub fn script(size: Size) -> Vec<(&'static str, String)> {
+    scripted(size, "")
+}
+
+/// Each place is a flow.
+pub fn flows(size: Size) -> Vec<(&'static str, String)> {
+    scripted(size, ", per: \"udp.dport\"")
 }

@@ -8,8 +8,12 @@
 //! it: the program is run without the rules that sum up, then also without components, and so on.
 //! Bytes per flow are the increase of memory over a capture of a hundred flows. Each run is a
 //! process of its own, except with `--small`.
+//!
+//! `simulated` is a simulation of a thousand nodes with all parts, for a minute of virtual time:
+//! CPU seconds and peak memory.
 
 mod program;
+pub mod simulated;
 
 use tidemill_support::traffic::Truth;
 
@@ -33,7 +37,8 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         let figures = measure(case)?;
         figures.report(case.name, &case.capture.truth, report);
         Ok(figures.peak_bytes())
-    })
+    })?;
+    simulated::run(BENCH, extent, report)
 }
 
 /// The figures for one capture, with all contenders in turns.

@@ -270,3 +270,32 @@ fn other_tools_read_what_it_writes() {
         skipped("columns read back", "there is no pyarrow")
     }
 }
+
+/// The entry component beside flows opens apps of its own: its request is none of theirs.
+#[test]
+fn the_entry_component_opens_an_app_beside_flows() {
+    let folder = Folder::new();
+    let components = folder.file(
+        "a.com",
+        "COMPONENT Flow REQUIRES Packets; VARIABLE frame: TEXT; isSent: BOOLEAN;
+         BEGIN
+           Packets!Open(\"src\"); Packets?Opened;
+           WHILE TRUE DO
+             Packets!Receive; Packets?Packet(frame); Packets!Send(frame); Packets?Sent(isSent)
+           END
+         END Flow;
+         COMPONENT {ENTRYPOINT} Main REQUIRES Packets; VARIABLE frame: TEXT; isSent: BOOLEAN;
+         BEGIN
+           Packets!Open(\"src\"); Packets?Opened;
+           Packets!Send(\"there and back\"); Packets?Sent(isSent);
+           Packets!Receive; Packets?Packet(frame); WRITE(frame); WRITELINE
+         END Main;\n",
+    );
+    let graph = folder.file(
+        "a.flow",
+        "src :: Outside\nflows :: Script { component: \"Flow\" }\nsrc -> flows -> src\n",
+    );
+    let output = tidemill().args(["run", &components, &graph, "--for", "10"]).output();
+    let output = output.expect("it starts");
+    assert_eq!(stdout(&output), "there and back\n", "{}", stderr(&output));
+}

@@ -9,6 +9,7 @@ use std::hint::black_box;
 
 use tidemill_packet::packet::Packet;
 use tidemill_proc::Communication;
+use tidemill_stdx::marks;
 
 use super::arrival::Arrival;
 use super::context::{Exit, FlowContext, Room};
@@ -73,7 +74,9 @@ impl FlowContext<'_> {
             && let Some(arrival) = self.flows.arrivals.pop_front()
         {
             count += 1;
+            marks::leave();
             room = self.arrive(arrival);
+            marks::arrive("components/channel");
         }
         (count, room)
     }

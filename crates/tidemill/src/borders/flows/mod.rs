@@ -163,15 +163,16 @@ pub(crate) fn serve(machine: &mut Machine, events: &mut Loop<Machine>, request: 
     }
     let Request { communication: name, message, mark, ref values, .. } = *request;
     let is_served = at(machine, events, |context| {
-        let asked = message.and_then(|number| packets::Request::of(number, values));
+        // Reading a request takes its texts, which others than flows still need.
+        let asked = || message.and_then(|number| packets::Request::of(number, values));
         let Some(of) = marked(mark) else {
-            let Some(packets::Request::Open { app }) = asked else { return None };
             let instance = context.worker.root_of(name)?;
             let of = context.flows.table.of_instance(instance)?;
+            let Some(packets::Request::Open { app }) = asked() else { return None };
             context.open(of, name, ends(&String::from_utf8_lossy(app.0)));
             return Some(false);
         };
-        match asked {
+        match asked() {
             Some(packets::Request::Receive) => context.receive(of, name),
             Some(packets::Request::GetTime) => context.answer_time(of, name),
             Some(packets::Request::Send { packet }) => {

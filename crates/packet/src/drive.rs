@@ -129,8 +129,8 @@ pub fn configure<W: World>(
 /// each.
 const KERNELS_AT_ONCE: usize = 64;
 
-/// As [`configure`], but a graph of many kernels runs dispatched until its code is made, on a thread
-/// beside. What it does is the same; in simulations, which run nothing beside, it waits.
+/// As [`configure`], but a graph of many kernels runs dispatched until its code is made, on a
+/// thread beside. What it does is the same; in simulations, which run nothing beside, it waits.
 ///
 /// # Errors
 /// As [`configure`].

@@ -188,8 +188,8 @@ fn a_graph_is_compiled_beside_the_one_that_runs() {
     assert_eq!(lost, 0, "nothing lay on the link that went");
 }
 
-/// What a graph does while its code is made beside, and after, is what the loop does; an app that is
-/// made anew meanwhile is no hindrance.
+/// What a graph does while its code is made beside, and after, is what the loop does; an app that
+/// is made anew meanwhile is no hindrance.
 #[test]
 fn a_graph_begins_before_its_code_is_made() {
     let mut rng = Rng::new(3);

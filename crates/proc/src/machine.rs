@@ -166,6 +166,8 @@ pub struct Machine {
     /// Components whose conditions test for messages of a missing connection, by the component that
     /// lacks it.
     pub(crate) watchers: OrderedMap<u64, OrderedSet<ComponentId>>,
+    /// Released components whose memory stays until their owner, by its id, is released.
+    pub(crate) husks: OrderedMap<u64, Vec<ComponentRef>>,
     /// Sessions of processes that have many.
     pub(crate) sessions: SessionMap,
     /// Virtual times, by the number of their component.

@@ -129,6 +129,7 @@ impl Worker {
                 looker: Looker::default(),
                 parked: OrderedMap::new(),
                 watchers: OrderedMap::new(),
+                husks: OrderedMap::new(),
                 sessions: SessionMap::default(),
                 clocks: OrderedMap::new(),
                 favours: 0,

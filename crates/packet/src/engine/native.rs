@@ -77,8 +77,8 @@ impl Engine {
         Ok(changes)
     }
 
-    /// Makes the code of a plan on a thread beside. Nothing comes of it if the engine dispatches, or
-    /// there can be no thread.
+    /// Makes the code of a plan on a thread beside. Nothing comes of it if the engine dispatches,
+    /// or there can be no thread.
     fn compile_beside(&self, plan: &Plan) -> Receiver<Result<Native, Error>> {
         let (send, made) = channel();
         if self.kind == EngineKind::Compiled {

@@ -1,7 +1,7 @@
 //! CONNECT and DISCONNECT.
 
 use super::slots::{in_type, make_slot, parts, port_of};
-use super::{callers, kinds, wake_parked};
+use super::{callers, husk, kinds, wake_parked};
 use crate::channel;
 use crate::crew;
 use crate::fault::Reason;
@@ -47,7 +47,7 @@ fn try_connect(
     to: ComponentRef,
     to_port: u64,
 ) -> Result<(), (Reason, i64)> {
-    if from.is_null() || to.is_null() {
+    if [from, to].iter().any(|it| it.is_null() || husk::is_husk(*it)) {
         return Err((Reason::Empty, 0));
     }
     let known = port_of(from, from_port).ok_or((Reason::Interface, 0))?;
@@ -81,8 +81,8 @@ fn try_connect(
     Ok(())
 }
 
-/// Has conditions evaluated that may count the connections of a component: its own, and those of its
-/// owner.
+/// Has conditions evaluated that may count the connections of a component: its own, and those of
+/// its owner.
 fn poke_counters(worker: &mut Worker, component: ComponentRef) {
     monitor::poke(worker, component);
     if let Some(owner) = component.owner().some() {

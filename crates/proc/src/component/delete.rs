@@ -1,5 +1,6 @@
 //! DELETE and the end of scopes.
 
+use super::husk;
 use crate::component::terminate::wait_for;
 use crate::crew;
 use crate::handle::Words;
@@ -37,6 +38,7 @@ pub(crate) fn delete_words(
             words::components_in(cx.worker, kind, word, &mut components);
         }
     }
+    components.retain(|component| !husk::is_husk(*component));
     match wait_for(cx, &components, large) {
         OK => free(cx),
         status => status,

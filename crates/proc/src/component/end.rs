@@ -1,7 +1,7 @@
 //! The end of components: terminated, waited for, closed, freed.
 
 use super::{
-    Life, callers, close_slots, drop_variables, free_tables, orphan, slots_of, wake_parked,
+    Life, callers, close_slots, drop_variables, free_tables, husk, orphan, slots_of, wake_parked,
 };
 use crate::component::terminate::{is_serving, may_end, note_terminating, one_less, terminate};
 use crate::crew;
@@ -289,7 +289,12 @@ pub(crate) fn terminate_children(worker: &mut Worker, component: ComponentRef) {
 
 /// Frees a component that has neither processes nor sub-components any more.
 pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
-    callers::note_released(worker, component);
+    let may_be_used = husk::may_be_used(component);
+    if may_be_used {
+        close_slots(worker, component, CLIENT_FINISHED);
+    } else {
+        callers::note_released(worker, component);
+    }
     drop_variables(worker, component);
     free_tables(worker, component);
     crate::clock::close(worker, component);
@@ -313,8 +318,12 @@ pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
     }
     outside::note_over(worker, component, None);
     outside::note_gone(worker, component);
+    husk::free_those_of(worker, component);
     worker.machine.table.remove(component);
     worker.machine.counts.components.remove();
-    let size = component.descriptor().size as usize;
-    worker.memory.give(component.0.cast(), size);
+    if may_be_used {
+        husk::keep(worker, owner, component);
+    } else {
+        husk::free(worker, component);
+    }
 }

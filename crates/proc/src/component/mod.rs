@@ -5,7 +5,8 @@
 //!                 \                                         (children end)
 //!                  +-- fault --> failing -> emptying -> failed
 //!                                (FINALLY)  (children end)
-//! A failed one is a shell, until its owner deletes it.
+//! A failed one is a shell, until its owner deletes it. One that is freed while its owner serves
+//! others is a [husk], until the owner is freed.
 //! ```
 //! The tree is explicit: each component knows its owner and its sub-components, so terminating,
 //! tearing down and freeing walk it in loops, never by recursion, however deep or wide it is. Steps
@@ -17,6 +18,7 @@ mod circles;
 mod connect;
 mod delete;
 mod end;
+mod husk;
 mod id;
 mod kinds;
 mod path;

@@ -1,5 +1,6 @@
 //! The tree: owners and their sub-components.
 
+use super::husk;
 use crate::crew;
 use crate::fault::Reason;
 use crate::handle::ComponentRef;
@@ -57,7 +58,7 @@ pub(crate) fn orphan(component: ComponentRef) {
 
 /// Hands a component over to another owner, as a message does.
 pub(crate) fn hand_over(component: ComponentRef, owner: ComponentRef) -> Result<(), Reason> {
-    if owner.is_null() {
+    if owner.is_null() || husk::is_husk(component) {
         return Err(Reason::NotMovable);
     }
     if owner.is_within(component) {

@@ -260,8 +260,11 @@ fn relocate_queues(worker: &mut Worker, from: u8, to: u8) {
 
 /// Moves the entries of worker tables for a component that has moved.
 fn relocate_belongings(worker: &mut Worker, component: ComponentRef, from: u8, to: u8) {
+    let key = component.id().raw();
+    if let Some(husks) = worker.member(from).machine.husks.remove(&key) {
+        worker.member(to).machine.husks.insert(key, husks);
+    }
     if component.is_parked() {
-        let key = component.id().raw();
         if let Some(parked) = worker.member(from).machine.parked.remove(&key) {
             worker.member(to).machine.parked.entry(key).or_default().extend(parked);
         }

@@ -117,10 +117,7 @@ pub fn configure<W: World>(
     events: &mut Loop<W>,
     graph: Graph,
 ) -> Result<Changes, Refused> {
-    let (now, wall) = (events.now(), events.wall());
-    let driver = world.driver();
-    driver.engine.set_time(now.0, wall);
-    let changes = driver.engine.configure(graph)?;
+    let changes = engine_now(world, events).configure(graph)?;
     wake(world, events);
     Ok(changes)
 }
@@ -143,10 +140,7 @@ pub fn start<W: World>(
     if kernels <= KERNELS_AT_ONCE || events.host().sim().is_some() {
         return configure(world, events, graph);
     }
-    let (now, wall) = (events.now(), events.wall());
-    let driver = world.driver();
-    driver.engine.set_time(now.0, wall);
-    let changes = driver.engine.begin(graph)?;
+    let changes = engine_now(world, events).begin(graph)?;
     wake(world, events);
     Ok(changes)
 }
@@ -163,12 +157,16 @@ pub fn prepare<W: World>(world: &mut W, events: &mut Loop<W>, graph: Graph) -> R
         world.switched(&changes);
         return Ok(());
     }
-    let (now, wall) = (events.now(), events.wall());
-    let driver = world.driver();
-    driver.engine.set_time(now.0, wall);
-    driver.engine.prepare(graph)?;
+    engine_now(world, events).prepare(graph)?;
     wake(world, events);
     Ok(())
+}
+
+/// The engine, which knows what time it is.
+fn engine_now<'w, W: World>(world: &'w mut W, events: &mut Loop<W>) -> &'w mut Engine {
+    let engine = &mut world.driver().engine;
+    engine.set_time(events.now().0, events.wall());
+    engine
 }
 
 /// Puts a packet on the link to an input, and wakes its app.

@@ -81,7 +81,7 @@ fn report_on(program: &Program, report: Reporter) {
 
 /// Loads a program.
 fn read(sources: &Sources, relations: Relations) -> Program {
-    parsed(sources, relations).program(&[])
+    parsed(sources, relations).into_program()
 }
 
 /// Reads the files of a program.

@@ -23,7 +23,7 @@ impl Program {
     /// }
     /// ```
     pub fn load(files: &[PathBuf], options: &LoadOptions) -> Program {
-        Parsed::read(files, options).program(&[])
+        Parsed::read(files, options).into_program()
     }
 
     /// Loads one file's text, named `name` in diagnostics; its ending determines its kind.

@@ -61,23 +61,38 @@ impl Parsed {
 
     /// The program of these files, followed by rules that are installed, by name.
     pub fn program(&self, installed: &[(String, String)]) -> Program {
-        let mut program = self.base.start_again();
-        let rules = self.rules.clone().map(|mut join| {
-            let options = self.options.rules();
+        let mut copy = Parsed {
+            options: self.options.clone(),
+            base: self.base.start_again(),
+            rules: self.rules.clone(),
+            components: self.components.clone(),
+            unreadable: self.unreadable.clone(),
+            unknown: self.unknown.clone(),
+            graph: self.graph.clone(),
+        };
+        if let Some(join) = &mut copy.rules {
+            let options = copy.options.rules();
             for (name, text) in installed {
-                join.add_text(name, text, &options, &mut program.sources);
+                join.add_text(name, text, &options, &mut copy.base.sources);
             }
-            join.finish()
-        });
-        program.made_by_rules = rules.iter().flat_map(|(tree, _)| named(tree)).collect();
-        if self.unreadable.is_empty() {
-            program.lower_components(&self.components);
         }
-        program.diagnostics.extend(self.unreadable.clone());
-        self.unknown.iter().for_each(|file| program.refuse(file));
-        program.diagnostics.extend(self.graph.clone());
+        copy.into_program()
+    }
+
+    /// The program of these files, which nothing is installed into.
+    pub fn into_program(self) -> Program {
+        let Parsed { options, base: mut program, rules, components, unreadable, unknown, graph } =
+            self;
+        let rules = rules.map(Join::finish);
+        program.made_by_rules = rules.iter().flat_map(|(tree, _)| named(tree)).collect();
+        if unreadable.is_empty() {
+            program.lower_components(&components);
+        }
+        program.diagnostics.extend(unreadable);
+        unknown.iter().for_each(|file| program.refuse(file));
+        program.diagnostics.extend(graph);
         if let Some((tree, found)) = rules {
-            program.plan_rules(tree, found, &self.options);
+            program.plan_rules(tree, found, &options);
         }
         program.check_borders();
         program
